@@ -35,10 +35,11 @@ changelog: $(VENV)/.ready-test  ## the unreleased part of the changelog, from ch
 	@$(BIN)/towncrier build --draft --version unreleased
 
 sdist: $(VENV)/.ready-test  ## the source distribution, in dist/
-	@$(BIN)/python -c 'from setuptools import build_meta; build_meta.build_sdist("dist")'
+	@PYTHONPATH=tools $(BIN)/python -c 'import distribution; distribution.build_sdist("dist")'
 
 wheel: $(VENV)/.ready-all  ## what pip installs, one file in dist/
-	@$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+	@$(BIN)/pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps \
+		--wheel-dir dist .
 	@rm -rf build
 	@ls dist/*.whl
 

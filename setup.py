@@ -42,12 +42,12 @@ class WithDefectPages(build_py):
 
 
 COMPLETIONS = "src/trueup/cli/completions"
-# What a shell and `man` find below the prefix of the environment. tools/command_pages.py makes it.
+# What a shell and `man` find below the prefix of the environment, made by tools/distribution.py.
 FOR_THE_SHELL = [
-    ("share/man/man1", sorted(glob("docs/man/*.1"))),
-    ("share/bash-completion/completions", [f"{COMPLETIONS}/bash/trueup"]),
-    ("share/fish/vendor_completions.d", [f"{COMPLETIONS}/fish/trueup.fish"]),
-    ("share/zsh/site-functions", [f"{COMPLETIONS}/zsh/_trueup"]),
+    ("share/man/man1", sorted(glob("build/man/*.1"))),
+    ("share/bash-completion/completions", glob(f"{COMPLETIONS}/bash/*")),
+    ("share/fish/vendor_completions.d", glob(f"{COMPLETIONS}/fish/*")),
+    ("share/zsh/site-functions", glob(f"{COMPLETIONS}/zsh/*")),
 ]
 
 setup(

@@ -14,7 +14,7 @@ DOORS = {
     "libvirt": ("trueup.reconcile.sources.libvirt",),
     "markupsafe": ("trueup.web.templates",),
     "microversion_parse": ("trueup.placement.api.versions",),
-    "numpy": ("trueup.placement.index", "trueup.placement.why"),
+    "numpy": ("trueup.placement.index", "trueup.placement.why", "trueup.capacity"),
     "openstack": ("trueup.reconcile.sources",),
     "os_resource_classes": ("trueup.placement.store", "trueup.model.names"),
     "os_traits": ("trueup.placement.store", "trueup.model.names"),

@@ -15,7 +15,7 @@ REPOSITORY = Path(__file__).parents[1]
 PACKAGE = "trueup"
 # What tools leave behind, and folders of data.
 _NOT_OURS = re.compile(
-    r"\.(git|venv|.*_cache|hypothesis)|__pycache__|build|dist|recordings|.*\.egg-info"
+    r"\.(git|venv|.*_cache|hypothesis)|__pycache__|build|completions|dist|recordings|.*\.egg-info"
     r"|\.venv\.log|\.coverage"
 )
 Function = ast.FunctionDef | ast.AsyncFunctionDef

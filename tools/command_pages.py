@@ -3,14 +3,13 @@
 
     python tools/command_pages.py [FOLDER]
 
-They are made from the commands' own parsers, are kept in the repository, and are installed with the
-package. A test compares them with what this prints.
+They are made from the commands' own parsers whenever a wheel is built (`tools/distribution.py`).
 """
 
 import argparse
 import re
 import sys
-from importlib.metadata import version
+import tomllib
 from pathlib import Path
 
 import shtab
@@ -20,6 +19,7 @@ from trueup.cli.main import COMMANDS, Trueup
 from trueup.exit_codes import ExitCode
 
 REPOSITORY = Path(__file__).parents[1]
+VERSION = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["version"]
 EXIT_TABLE = "exit codes:"
 # Values that a shell completes with the names of files.
 FOLDERS, PATHS = ("DIR",), ("FILE", "PATH")
@@ -87,7 +87,7 @@ def man_page(command: str, parser: argparse.ArgumentParser, others: list[str]) -
     for action in parser._get_positional_actions():
         words.append(_metavar(action))
     lines = [
-        f'.TH {name.upper()} 1 "" "trueup {version("trueup")}" "Trueup"',
+        f'.TH {name.upper()} 1 "" "trueup {VERSION}" "Trueup"',
         ".SH NAME",
         f"{_roff(name)} \\- {_roff(_summary(parser))}",
         ".SH SYNOPSIS",
@@ -152,7 +152,7 @@ def main(folder: Path) -> None:
     program = Trueup()
     for place, files in (
         ("src/trueup/cli/completions", completions(program)),
-        ("docs/man", man_pages(program)),
+        ("build/man", man_pages(program)),
     ):
         for name, text in files.items():
             path = folder / place / name

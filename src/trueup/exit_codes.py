@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one table of exit codes. Commands that stand in for upstream's keep upstream's codes."""
+"""The table of exit codes. Commands that replace upstream's have upstream's codes."""
 
 from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """What every command's exit code means."""
+    """The exit codes of all commands, with their meanings."""
 
     CLEAN = 0, "clean, or done"
     INTERNAL_ERROR = 1, "an error inside Trueup"

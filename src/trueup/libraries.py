@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A library that is too old, said in a sentence. Needs only the standard library.
+"""Detects a library that is too old. Needs only the standard library.
 
-pip refuses to install Trueup beside it, but leaves it with a warning where another program of the
-same environment is installed later: OpenStack up to 2024.1 pins SQLAlchemy 1.4.
+pip refuses to install Trueup beside it, but only warns when another program that needs it is
+installed later into the same environment: OpenStack up to 2024.1 pins SQLAlchemy 1.4.
 """
 
 from importlib.metadata import PackageNotFoundError, version
@@ -12,7 +12,7 @@ _FIRST_MAJOR_VERSION = 2
 
 
 def too_old() -> str | None:
-    """What is too old in this environment, and what to do; None if nothing is."""
+    """The old library of this environment and the remedy, as a sentence; None if there is none."""
     try:
         found = version(_LIBRARY)
     except PackageNotFoundError:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Placement service for WSGI servers: `trueup.wsgi:application`.
 
-It is built as the module is imported, so that a configuration that cannot be used keeps the server
+It is built at the import of the module, so that an unusable configuration keeps the server
 from starting.
 """
 
@@ -15,7 +15,7 @@ from trueup.libraries import too_old
 def _application() -> Any:
     if refused := too_old():
         sys.exit(f"trueup: {refused}")
-    # Imported here: with what is too old it could not be.
+    # Imported here, because an old library would break the import.
     return import_module("trueup.placement.worker").application_or_exit()
 
 

@@ -9,9 +9,10 @@ from tests.reconcile.planning import planned
 from trueup.cli.driving import Driven, Driver, code_of_all
 from trueup.cli.outcomes import OF_A_PLAN
 from trueup.exit_codes import ExitCode
-from trueup.reconcile.runs import Left, Run
+from trueup.reconcile.runs import Run
 from trueup.reconcile.runs.journal import JournalUnwritable, Outcome
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
+from trueup.reconcile.verdicts.verified import State, Verified
 
 PLAN = planned()
 FIRST, SECOND, THIRD = PLAN.steps
@@ -71,14 +72,17 @@ def test_a_run_that_was_finished_before_says_so(capsys):
 
 
 @pytest.mark.parametrize(
-    ("outcome", "left", "code"),
+    ("outcome", "state", "code"),
     [
-        (DONE, Left(), ExitCode.CLEAN),
-        (DONE, Left(PLAN.findings[:1]), ExitCode.FINDINGS),
-        (DONE, Left(unjudged={"a-finding": "cell1: gone"}), ExitCode.INCOMPLETE),
-        (REFUSED, Left(PLAN.findings[:1]), ExitCode.SOME_REFUSED),
+        (DONE, State.GONE, ExitCode.CLEAN),
+        (DONE, State.STILL_THERE, ExitCode.FINDINGS),
+        (DONE, State.COME_BACK, ExitCode.FINDINGS),
+        (DONE, State.OTHER, ExitCode.FINDINGS),
+        (DONE, State.NOT_JUDGED, ExitCode.INCOMPLETE),
+        (REFUSED, State.STILL_THERE, ExitCode.SOME_REFUSED),
     ],
 )
-def test_what_is_left_after_the_write_decides_the_exit_code(outcome, left, code):
-    assert code_of_all(Driven("a-run", (outcome,), left)) is code
+def test_what_became_of_findings_after_the_write_decides_the_exit_code(outcome, state, code):
+    rows = (Verified(PLAN.findings[0], State.GONE), Verified(PLAN.findings[0], state))
+    assert code_of_all(Driven("a-run", (outcome,), rows)) is code
     assert code_of_all() is ExitCode.CLEAN

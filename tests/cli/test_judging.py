@@ -6,7 +6,7 @@ import argparse
 import pytest
 
 from trueup.cli import judging
-from trueup.cli.judging import add_audit_options, audit_options, default_options
+from trueup.cli.judging import add_audit_options, audit_options
 from trueup.reconcile.verdicts.acknowledgement_file import AcknowledgementsUnreadable
 
 TEXT = """
@@ -33,7 +33,7 @@ def parsed(*words: object) -> argparse.Namespace:
 
 
 def test_without_a_file_nothing_is_acknowledged(path):
-    assert default_options().acknowledgements == ()
+    assert audit_options(parsed()).acknowledgements == ()
     assert audit_options(parsed("--grace", 5)).grace_seconds == 5
 
 
@@ -43,12 +43,12 @@ def test_the_file_that_is_named_counts_before_the_one_of_the_environment(path, m
     monkeypatch.setenv("TRUEUP_ACKNOWLEDGED", "/nowhere/acknowledged.toml")
     assert audit_options(parsed("--acknowledged", path)) == options
     with pytest.raises(AcknowledgementsUnreadable):
-        default_options()
+        audit_options(parsed())
 
 
 def test_the_file_beside_the_configuration_need_not_be_named(path, monkeypatch):
     monkeypatch.setattr(judging, "ACKNOWLEDGED", path)
-    assert [one.name for one in default_options().acknowledgements] == ["cell2"]
+    assert [one.name for one in audit_options(parsed()).acknowledgements] == ["cell2"]
 
 
 @pytest.mark.parametrize(("until", "cells"), [("2999-01-01", {"cell2"}), ("2020-01-01", set())])

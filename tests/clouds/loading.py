@@ -40,16 +40,15 @@ def nova_url(url: str) -> str:
     return as_text(make_url(url).update_query_dict({"charset": "utf8"}))
 
 
-def keep_alive(cell_url: str) -> None:
-    """Let the cell's nova-conductor report for as long as tests run: the recording stands still,
+def keep_alive(cell_url: str, binary: str = "nova-conductor") -> None:
+    """Let these services of the cell report for as long as tests run: the recording stands still,
     as a replica does that lags behind.
     """
-    statement = (
-        "UPDATE services SET last_seen_up = :never_old WHERE services.binary = 'nova-conductor'"
-    )
+    statement = "UPDATE services SET last_seen_up = :never_old WHERE services.binary = :binary"
     engine = sqlalchemy.create_engine(cell_url, poolclass=NullPool)
     with engine.begin() as connection:
-        connection.execute(sqlalchemy.text(statement), {"never_old": datetime(2100, 1, 1)})
+        never_old = datetime(2100, 1, 1)
+        connection.execute(sqlalchemy.text(statement), {"never_old": never_old, "binary": binary})
 
 
 def map_cell(nova_api_url: str, cell: str, database_connection: str) -> None:

@@ -89,6 +89,13 @@ class Pair:
         self._sent = list(sent_before)
 
     def send(self, draft: Draft) -> Call:
+        return self._both(draft)[0]
+
+    def answer(self, draft: Draft) -> Answer:
+        """What both answer, with lists in any order."""
+        return self._both(draft)[1]
+
+    def _both(self, draft: Draft) -> tuple[Call, Answer]:
         call = draft.call(self)
         self._sent.append(call)
         answers = {name: ask(app, call) for name, app in self._applications.items()}
@@ -96,7 +103,7 @@ class Pair:
         if SQL_IN_THE_DETAIL in str(answers["upstream"].body):
             answers = {name: _without_details(answer) for name, answer in answers.items()}
         self._compare(answers)
-        return call
+        return call, answers["trueup"]
 
     def compare_tables(self) -> None:
         for name, query in TABLES.items():

@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import ROOT
+from tests.clouds.loading import keep_alive
 from tests.clouds.neutron import recorded_neutron
 from tests.clouds.renaming import rename_host
 from tests.kills.hypervisor import MISSING, hypervisor
@@ -40,6 +41,8 @@ BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 NOVA = re.compile(r"<!-- nova: services(?:, empty: (\S+))? -->")
 RENAMED = re.compile(r"<!-- renamed: (\S+) (\S+) (\S+) (\S+) -->")
 NEUTRON = "<!-- neutron: recorded -->"
+# Compute services report, which stand still in a recording and so count as down.
+UP = "<!-- services: up -->"
 # Said because the two observations of a page follow each other at once; a reader waits a minute.
 SHORT = re.compile(r"^The observations may be only 0\.01 s apart.*\n", re.MULTILINE)
 RUN = re.compile(r"\d{8}T\d{6}-[0-9a-f]{8}")
@@ -107,13 +110,27 @@ def ask_hypervisors(
     patch.setattr("trueup.reconcile.sources.libvirt.Hypervisors.uri", uri)
 
 
+def as_in_a_console(patch: pytest.MonkeyPatch, nova_conf: Path, folder: Path) -> None:
+    """Let commands run in this folder as in a console of the pages' width, at the pages' time."""
+    patch.setenv("TRUEUP_NOVA_CONF", str(nova_conf))
+    patch.setenv("TRUEUP_STATE_DIR", str(folder / "state"))
+    patch.setenv("CLIFF_FIT_WIDTH", "1")
+    patch.setenv("COLUMNS", "120")
+    patch.setattr("trueup.cli.outcomes.INTERVAL_SECONDS", 0.01)
+    patch.setattr("trueup.cli.nova_manage.job.INTERVAL_SECONDS", 0.01)
+    patch.setattr("trueup.reconcile.clock.datetime", ClockOfThePages)
+    patch.chdir(folder)
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_a_page_prints_what_it_says(path, recorded_cloud, tmp_path, monkeypatch, request):
     page = path.read_text()
     nova = NOVA.search(page)
     renamed_host = RENAMED.search(page)
-    own_cells = bool(nova or renamed_host)
+    own_cells = bool(nova or renamed_host or UP in page)
     cloud = recorded_cloud(CLOUD.search(page).group(1), "upstream", own_cells=own_cells)
+    for url in cloud.cell_urls.values() if UP in page else ():
+        keep_alive(url, "nova-compute")
     if renamed_host:
         rename_host(cloud, *renamed_host.groups())
     if nova:
@@ -123,20 +140,13 @@ def test_a_page_prints_what_it_says(path, recorded_cloud, tmp_path, monkeypatch,
         neutron = contextlib.ExitStack()
         neutron.enter_context(recorded_neutron(cloud.name, cloud.nova_conf))
         request.addfinalizer(neutron.close)
-    monkeypatch.setenv("TRUEUP_NOVA_CONF", str(cloud.nova_conf))
-    monkeypatch.setenv("TRUEUP_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("CLIFF_FIT_WIDTH", "1")
-    monkeypatch.setenv("COLUMNS", "120")
+    as_in_a_console(monkeypatch, cloud.nova_conf, tmp_path)
     if CONF in page:
         connection = f"[placement_database]\nconnection = {cloud.placement_database_url}\n"
         (tmp_path / "placement.conf").write_text(connection)
     if haunted := GHOST.search(page):
         libvirtd = request.getfixturevalue("libvirtd")
         ask_hypervisors(cloud.nova_conf, haunted.groups(), libvirtd, monkeypatch)
-    monkeypatch.setattr("trueup.cli.outcomes.INTERVAL_SECONDS", 0.01)
-    monkeypatch.setattr("trueup.cli.nova_manage.writing.INTERVAL_SECONDS", 0.01)
-    monkeypatch.setattr("trueup.reconcile.clock.datetime", ClockOfThePages)
-    monkeypatch.chdir(tmp_path)
     names: dict[str, str] = {}
     rewritten = page
     for command, expected in commands(page):

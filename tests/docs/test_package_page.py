@@ -14,8 +14,9 @@ import pytest
 from tests import tree
 from tests.tree import REPOSITORY
 
-WHEEL = "import sys; from setuptools import build_meta; print(build_meta.build_wheel(sys.argv[1]))"
-BUILD = "import sys; from setuptools import build_meta; print(build_meta.build_sdist(sys.argv[1]))"
+BACKEND = "import sys; sys.path.insert(0, 'tools'); import distribution"
+WHEEL = f"{BACKEND}; distribution.build_wheel(sys.argv[1])"
+BUILD = f"{BACKEND}; distribution.build_sdist(sys.argv[1])"
 
 
 @pytest.fixture(scope="module")

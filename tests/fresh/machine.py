@@ -17,7 +17,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from tests.servers.processes import find_program
-from tests.tree import REPOSITORY, files
+from tests.tree import REPOSITORY
 
 BARE = REPOSITORY / ".venv" / "fresh"
 ACCOUNT = "engineer"
@@ -71,9 +71,10 @@ class Machine:
         self.run(f"chown --recursive {ACCOUNT}: {inside}", "root")
 
     def put_checkout(self) -> str:
-        """A copy of this repository's own files; the folder that it is in."""
+        """A copy of what this repository keeps; the folder that it is in."""
         folder = f"/home/{ACCOUNT}/trueup"
-        self.put(files(), folder)
+        kept = _read("git", "-C", str(REPOSITORY), "ls-files", "-z", "-co", "--exclude-standard")
+        self.put(map(Path, kept.rstrip("\0").split("\0")), folder)
         return folder
 
 
@@ -82,6 +83,7 @@ def fresh_machine(folder: Path) -> Machine:
     root = folder / "machine"
     subprocess.run(["cp", "--archive", "--reflink=auto", bare_system(), root], check=True)
     shutil.copy("/etc/resolv.conf", root / "etc/resolv.conf")
+    (root / "etc/hosts").write_text("127.0.0.1 localhost\n::1 localhost\n")
     _let_apt_find_packages(root / "etc/apt")
     _let_pip_find_packages(root)
     # As in a container: packages that bring a server do not start it.

@@ -38,8 +38,8 @@ def test_a_healthy_cloud_has_no_finding_and_nothing_unchecked(looks):
 
 def test_an_audit_finds_exactly_the_planted_drift(looks):
     _, _, planted, after = looks
-    assert {(one.defect, one.subject.uuid) for one in after.findings} == {
-        (one.kind, one.consumer_uuid) for one in planted
+    assert {(finding.defect, finding.subject.uuid) for finding in after.findings} == {
+        (drift.kind, drift.consumer_uuid) for drift in planted
     }
     assert not after.incomplete
 
@@ -51,4 +51,4 @@ def test_containers_and_instances_in_motion_have_no_finding(looks):
     for move in cloud.blueprint.open_moves:
         hands_off |= {move.uuid, move.instance.uuid}
     assert hands_off <= held(cloud).keys()
-    assert hands_off.isdisjoint(one.subject.uuid for one in after.findings)
+    assert hands_off.isdisjoint(finding.subject.uuid for finding in after.findings)

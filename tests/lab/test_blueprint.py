@@ -122,7 +122,7 @@ def test_during_a_live_migration_the_instance_holds_the_target_and_the_migration
     claims = cloud(migrating, open_moves=(move("live-migration", migrating, SMALL),)).claims()
     held = SMALL.resources(volume_backed=False)
     assert len(claims) == 2
-    assert {one.consumer_uuid: (one.host, one.resources) for one in claims} == {
+    assert {claim.consumer_uuid: (claim.host, claim.resources) for claim in claims} == {
         "server": (TARGET, held),
         "move": (SOURCE, held),
     }
@@ -131,7 +131,7 @@ def test_during_a_live_migration_the_instance_holds_the_target_and_the_migration
 def test_an_unconfirmed_resize_holds_the_old_flavor_at_its_source():
     resized = instance(LifecycleState.RESIZED, TARGET, SMALL)
     claims = cloud(resized, open_moves=(move("resize", resized, TINY),)).nova_claims()
-    assert {one.consumer_uuid: (one.host, one.resources) for one in claims} == {
+    assert {claim.consumer_uuid: (claim.host, claim.resources) for claim in claims} == {
         "server": (TARGET, SMALL.resources(volume_backed=False)),
         "move": (SOURCE, TINY.resources(volume_backed=False)),
     }
@@ -140,7 +140,7 @@ def test_an_unconfirmed_resize_holds_the_old_flavor_at_its_source():
 def test_a_completed_move_holds_nothing():
     active = instance(LifecycleState.ACTIVE, SOURCE)
     claims = cloud(active, past_moves=(move("resize", active, TINY),)).claims()
-    assert [(one.consumer_uuid, one.host) for one in claims] == [("server", SOURCE)]
+    assert [(claim.consumer_uuid, claim.host) for claim in claims] == [("server", SOURCE)]
 
 
 def test_novas_claims_include_boots_but_not_containers():

@@ -19,13 +19,13 @@ def broken(make_cloud):
 
 
 def of_kind(planted, kind):
-    return [one for one in planted if one.kind is kind]
+    return [drift for drift in planted if drift.kind is kind]
 
 
 def test_as_much_drift_as_requested_each_in_a_different_instance(broken):
     _, planted, _ = broken
-    assert Counter(one.kind for one in planted) == dict.fromkeys(Kind, COUNT)
-    assert len({one.consumer_uuid for one in planted}) == len(planted)
+    assert Counter(drift.kind for drift in planted) == dict.fromkeys(Kind, COUNT)
+    assert len({drift.consumer_uuid for drift in planted}) == len(planted)
 
 
 def migrations_in_error(cloud):
@@ -35,7 +35,7 @@ def migrations_in_error(cloud):
 
 def test_nothing_else_changes_in_placement(broken):
     cloud, planted, before = broken
-    touched = {one.consumer_uuid for one in planted} | migrations_in_error(cloud)
+    touched = {drift.consumer_uuid for drift in planted} | migrations_in_error(cloud)
     untouched = {uuid: one for uuid, one in held(cloud).items() if uuid not in touched}
     assert untouched == {uuid: one for uuid, one in before.items() if uuid not in touched}
 
@@ -44,32 +44,32 @@ def test_orphans_are_deleted_by_nova_or_by_hand_and_keep_their_allocation(broken
     cloud, planted, before = broken
     alive_or_dead, allocations = instances(cloud), held(cloud)
     ways = set()
-    for one in of_kind(planted, Kind.ORPHANED_ALLOCATION):
-        row = alive_or_dead[one.consumer_uuid]
+    for drift in of_kind(planted, Kind.ORPHANED_ALLOCATION):
+        row = alive_or_dead[drift.consumer_uuid]
         assert row["vm_state"] == "deleted"
         assert row["deleted_at"] is not None
         assert row["deleted"] in (1, row["id"])
         ways.add("as nova" if row["deleted"] == row["id"] else "by hand")
-        assert allocations[one.consumer_uuid] == before[one.consumer_uuid]
-        assert set(allocations[one.consumer_uuid]) == {one.provider_uuid}
+        assert allocations[drift.consumer_uuid] == before[drift.consumer_uuid]
+        assert set(allocations[drift.consumer_uuid]) == {drift.provider_uuid}
     assert ways == {"as nova", "by hand"}
 
 
 def test_an_evacuated_instance_holds_both_hosts(broken):
     cloud, planted, _ = broken
     rows_now, allocations, by_place = instances(cloud), held(cloud), providers(cloud)
-    for one in of_kind(planted, Kind.EVACUATION_RESIDUE):
-        row = rows_now[one.consumer_uuid]
-        query = f"SELECT * FROM migrations WHERE instance_uuid = '{one.consumer_uuid}'"
-        moves = rows(cloud, f"nova_{one.cell}", f"{query} AND status = 'done'")
+    for drift in of_kind(planted, Kind.EVACUATION_RESIDUE):
+        row = rows_now[drift.consumer_uuid]
+        query = f"SELECT * FROM migrations WHERE instance_uuid = '{drift.consumer_uuid}'"
+        moves = rows(cloud, f"nova_{drift.cell}", f"{query} AND status = 'done'")
         [move] = moves
         wanted = expected(cloud, row)
         assert move["migration_type"] == "evacuation"
         assert (row["host"], row["node"]) == (move["dest_compute"], move["dest_node"])
-        assert row["host"] == one.host
-        assert one.provider_uuid == by_place[move["source_compute"], move["source_node"]]
-        assert allocations[one.consumer_uuid] == {
-            one.provider_uuid: wanted,
+        assert row["host"] == drift.host
+        assert drift.provider_uuid == by_place[move["source_compute"], move["source_node"]]
+        assert allocations[drift.consumer_uuid] == {
+            drift.provider_uuid: wanted,
             by_place[row["host"], row["node"]]: wanted,
         }
 
@@ -82,39 +82,41 @@ def test_one_host_died_and_is_forced_down(broken):
         for row in rows(cloud, f"nova_{cell}", "SELECT * FROM services WHERE forced_down")
     ]
     assert len(dead) == 1
-    assert dead[0] not in {one.host for one in planted}
+    assert dead[0] not in {drift.host for drift in planted}
 
 
 def test_instances_with_a_missing_allocation_hold_nothing(broken):
     cloud, planted, before = broken
     allocations, rows_now = held(cloud), instances(cloud)
-    for one in of_kind(planted, Kind.MISSING_ALLOCATION):
-        assert one.consumer_uuid not in allocations
-        assert set(before[one.consumer_uuid]) == {one.provider_uuid}
-        assert rows_now[one.consumer_uuid]["deleted"] == 0
+    for drift in of_kind(planted, Kind.MISSING_ALLOCATION):
+        assert drift.consumer_uuid not in allocations
+        assert set(before[drift.consumer_uuid]) == {drift.provider_uuid}
+        assert rows_now[drift.consumer_uuid]["deleted"] == 0
 
 
 def test_misplaced_instances_hold_their_resources_on_another_host(broken):
     cloud, planted, before = broken
     allocations, rows_now, by_place = held(cloud), instances(cloud), providers(cloud)
-    for one in of_kind(planted, Kind.WRONG_PROVIDER):
-        row = rows_now[one.consumer_uuid]
+    for drift in of_kind(planted, Kind.WRONG_PROVIDER):
+        row = rows_now[drift.consumer_uuid]
         own = by_place[row["host"], row["node"]]
-        assert row["host"] == one.host
-        assert own != one.provider_uuid
-        assert allocations[one.consumer_uuid] == {one.provider_uuid: before[one.consumer_uuid][own]}
+        assert row["host"] == drift.host
+        assert own != drift.provider_uuid
+        assert allocations[drift.consumer_uuid] == {
+            drift.provider_uuid: before[drift.consumer_uuid][own]
+        }
 
 
 def test_a_failed_migration_holds_the_source_and_the_instance_its_target(broken):
     cloud, planted, before = broken
     allocations, by_place = held(cloud), providers(cloud)
-    for one in of_kind(planted, Kind.MIGRATION_RESIDUE):
-        query = f"SELECT * FROM migrations WHERE instance_uuid = '{one.consumer_uuid}'"
-        [move] = rows(cloud, f"nova_{one.cell}", query)
+    for drift in of_kind(planted, Kind.MIGRATION_RESIDUE):
+        query = f"SELECT * FROM migrations WHERE instance_uuid = '{drift.consumer_uuid}'"
+        [move] = rows(cloud, f"nova_{drift.cell}", query)
         assert (move["status"], move["migration_type"]) == ("error", "live-migration")
         target = by_place[move["dest_compute"], move["dest_node"]]
-        assert allocations[move["uuid"]] == before[one.consumer_uuid]
-        assert set(allocations[one.consumer_uuid]) == {target} == {one.provider_uuid}
+        assert allocations[move["uuid"]] == before[drift.consumer_uuid]
+        assert set(allocations[drift.consumer_uuid]) == {target} == {drift.provider_uuid}
 
 
 def test_the_same_seed_plants_the_same_drift(broken, make_cloud):
@@ -132,7 +134,9 @@ def test_planting_again_uses_other_instances(make_cloud):
     with make_cloud() as cloud:
         first = cloud.plant(Drift(1, 1, 1, 1, 1))
         second = cloud.plant(Drift(1, 1, 1, 1, 1))
-    assert {one.consumer_uuid for one in first}.isdisjoint(one.consumer_uuid for one in second)
+    assert {drift.consumer_uuid for drift in first}.isdisjoint(
+        drift.consumer_uuid for drift in second
+    )
 
 
 def test_too_much_drift_is_refused_before_anything_is_written(make_cloud):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An embedded Placement is empty, answers, and may be written to by whoever made it."""
+"""An embedded Placement is empty, answers, and is writable."""
 
 from trueup.lab.embedded import embedded_placement
 

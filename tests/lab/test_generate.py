@@ -39,8 +39,8 @@ def test_there_is_an_instance_in_each_state_and_as_many_existing_ones_as_request
     hosts, instances
 ):
     found = Counter(
-        one.state
-        for one in generate_blueprint(BlueprintOptions(7, hosts, instances, NOW)).instances
+        instance.state
+        for instance in generate_blueprint(BlueprintOptions(7, hosts, instances, NOW)).instances
     )
     beside = (
         LifecycleState.BOOTING,

@@ -46,7 +46,7 @@ def test_a_new_row_is_not_deleted(connection: Connection) -> None:
 
 
 def test_the_api_database_has_no_soft_deletion() -> None:
-    assert [one.name for one in columns.written()] == ["created_at", "updated_at"]
+    assert [column.name for column in columns.written()] == ["created_at", "updated_at"]
 
 
 @pytest.mark.parametrize(
@@ -91,9 +91,10 @@ def fields_of(text: str, name: str) -> dict[str, Any]:
 
 def one_of(blueprint: Blueprint, state: LifecycleState, **wanted: bool) -> Instance:
     return next(
-        one
-        for one in blueprint.instances
-        if one.state is state and all(getattr(one, name) == value for name, value in wanted.items())
+        instance
+        for instance in blueprint.instances
+        if instance.state is state
+        and all(getattr(instance, name) == value for name, value in wanted.items())
     )
 
 
@@ -126,7 +127,7 @@ def test_a_request_for_a_volume_names_no_image(blueprint: Blueprint) -> None:
 
 
 def test_an_unconfirmed_resize_names_its_migration(blueprint: Blueprint) -> None:
-    move = next(one for one in blueprint.open_moves if one.kind == "resize")
+    move = next(move for move in blueprint.open_moves if move.kind == "resize")
     context = fields_of(objects.migration_context(move), "MigrationContext")
     assert context["instance_uuid"] == move.instance.uuid
     assert context["migration_id"] == move.number

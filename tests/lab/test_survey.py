@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-from trueup.lab.blueprint import SETTLED_STATES, LifecycleState
+from trueup.lab.blueprint import LifecycleState
 from trueup.lab.survey import survey
 
 
 def test_it_finds_settled_instances_with_correct_allocations(healthy):
     found = survey(healthy.databases, healthy.placement)
     wanted = {
-        one.uuid
-        for one in healthy.blueprint.instances
-        if one.state in SETTLED_STATES - {LifecycleState.SOFT_DELETED}
+        instance.uuid
+        for instance in healthy.blueprint.instances
+        if instance.state in (LifecycleState.ACTIVE, LifecycleState.STOPPED)
     }
-    assert {one.uuid for one in found.instances} == wanted
+    assert {instance.uuid for instance in found.instances} == wanted
     assert {node.uuid for node in found.nodes} == {host.uuid for host in healthy.blueprint.hosts}
 
 
@@ -20,4 +20,4 @@ def test_it_reports_free_capacity(healthy):
     for node in survey(healthy.databases, healthy.placement).nodes:
         used = [claim.resources for claim in claims if claim.host.uuid == node.uuid]
         for name, capacity in hardware[node.uuid].capacity().items():
-            assert node.free[name] == capacity - sum(one.get(name, 0) for one in used)
+            assert node.free[name] == capacity - sum(amounts.get(name, 0) for amounts in used)

@@ -59,7 +59,7 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallCloud]:
 def lost(cloud: SmallCloud) -> str:
     """The instance that holds nothing."""
     every = cloud.blueprint.instances
-    return next(one.uuid for one in every if one.state is LifecycleState.ACTIVE)
+    return next(instance.uuid for instance in every if instance.state is LifecycleState.ACTIVE)
 
 
 @pytest.fixture(scope="module")

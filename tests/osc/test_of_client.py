@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The client says which cloud it is: options of ours that say another are refused."""
+"""The client names the cloud: options that name another one are refused."""
 
 import pytest
 

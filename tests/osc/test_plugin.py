@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What osc-lib asks of the plugin."""
+"""osc-lib's requirements of the plugin."""
 
 import argparse
 from types import SimpleNamespace

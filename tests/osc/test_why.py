@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`openstack trueup why`: of Placement's database, without a login."""
+"""`openstack trueup why` reads Placement's database, without a login."""
 
 import json
 

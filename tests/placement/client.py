@@ -14,7 +14,7 @@ UUID = "00000000-0000-4000-8000-{:012d}".format
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back."""
+    """An answer of the service."""
 
     status: int
     headers: dict[str, str]
@@ -77,7 +77,7 @@ class Client:
         if body is not None:
             environ |= {"CONTENT_LENGTH": str(len(content)), "CONTENT_TYPE": "application/json"}
         if chunked:
-            # A server that reads chunks knows where they end, and says no length.
+            # A server that reads chunks ends the stream, and passes no length.
             del environ["CONTENT_LENGTH"]
             environ["wsgi.input_terminated"] = True
         given = {**self.headers, **(headers or {})}
@@ -109,8 +109,8 @@ class Client:
         generation = 0
         if inventories:
             given = {
-                name: one if isinstance(one, dict) else {"total": one}
-                for name, one in inventories.items()
+                name: fields if isinstance(fields, dict) else {"total": fields}
+                for name, fields in inventories.items()
             }
             made.append(
                 self.put(
@@ -133,7 +133,7 @@ class Client:
                     f"{path}/aggregates",
                     {
                         "resource_provider_generation": generation,
-                        "aggregates": [UUID(one) for one in aggregates],
+                        "aggregates": [UUID(number) for number in aggregates],
                     },
                 )
             )
@@ -151,7 +151,7 @@ class Client:
 def claim(amounts: dict[int, dict[str, int]], generation: int | None = None) -> dict[str, Any]:
     """The body of an allocation of the newest form."""
     return {
-        "allocations": {UUID(one): {"resources": held} for one, held in amounts.items()},
+        "allocations": {UUID(number): {"resources": held} for number, held in amounts.items()},
         "project_id": "a-project",
         "user_id": "a-user",
         "consumer_generation": generation,

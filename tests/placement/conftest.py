@@ -47,7 +47,7 @@ def empty_ledger(ledger_template: Path, tmp_path: Path) -> str:
 
 @pytest.fixture(params=(*KINDS, MYSQLCLIENT))
 def ledger_url(request: pytest.FixtureRequest) -> str:
-    """The same on each kind of database, one after the other; on a server it is used again."""
+    """An empty ledger on each kind of database; on a server it is reused."""
     if request.param == "sqlite":
         return request.getfixturevalue("empty_ledger")
     return emptied_database(request, request.param)

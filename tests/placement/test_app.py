@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands around the API: keystone, CORS, the request log, proxy headers, the healthcheck."""
+"""The middleware around the API: keystone, CORS, request log, proxy headers, healthcheck."""
 
 import json
 import logging
@@ -82,7 +82,7 @@ def test_keystone_identifies_the_caller(make):
         assert ask(application, PROVIDERS, "reader").status_code == 403
         refused = ask(application, PROVIDERS, "forged")
         assert ask(application, PROVIDERS).status_code == 401
-        # What a client says about itself is nothing.
+        # The client's own identity headers are ignored.
         forged = {"HTTP_X_USER_ID": "admin", "HTTP_X_ROLES": "admin"}
         assert ask(application, PROVIDERS, **forged).status_code == 401
     assert refused.status_code == 401
@@ -152,7 +152,7 @@ def test_health_shows_nothing_of_the_process(make):
 def test_refused_tokens_are_in_the_request_log(make, caplog):
     with keystone.keystone() as url, caplog.at_level(logging.INFO, "placement.requestlog"):
         answer = ask(make(keystone.settings(url)), PROVIDERS, "forged")
-    [line] = [one for one in caplog.records if one.name == "placement.requestlog"]
+    [line] = [record for record in caplog.records if record.name == "placement.requestlog"]
     assert line.getMessage().startswith('127.0.0.1 "GET /resource_providers" status: 401 len: ')
     assert (header(answer, "x-openstack-request-id") or "").startswith("req-")
 

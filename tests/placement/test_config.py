@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the configuration comes from, and which source wins."""
+"""The sources of the configuration, and their order."""
 
 import logging
 from pathlib import Path
@@ -100,7 +100,7 @@ def test_a_given_value_that_makes_no_sense_is_refused():
         config.from_mapping({"placement_database": {"pool_timeout": "soon"}})
 
 
-def test_a_file_that_is_named_must_be_there(tmp_path):
+def test_a_named_file_must_exist(tmp_path):
     with pytest.raises(ConfigurationUnusable, match="nowhere"):
         read(OS_PLACEMENT_CONFIG_DIR=str(tmp_path / "nowhere"))
 

@@ -198,7 +198,7 @@ def test_without_the_service_a_program_says_how_to_install_it(program, code):
 
 
 def test_a_completion_that_oslo_config_lacks_is_one_line(manage, monkeypatch):
-    """Whether its templates are installed is not ours to say: here they are not."""
+    """Here its templates are not installed."""
 
     def print_completion(*_: object) -> None:
         raise FileNotFoundError(2, "No such file", "bash-completion.template")
@@ -260,7 +260,7 @@ def test_upgrade_check_as_json(fresh_database, manage):
     url = filled(fresh_database("sqlite"))
     code, out, _ = manage(url, "upgrade", "check", "--json", main=status.main)
     assert code == 0
-    assert [one["result"] for one in json.loads(out)["checks"]] == [0, 0, 0]
+    assert [check["result"] for check in json.loads(out)["checks"]] == [0, 0, 0]
 
 
 def test_upgrade_check_without_a_database_is_one_line(manage, tmp_path):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The options, held against upstream's."""
+"""The options, compared with upstream's."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from placement import conf as upstream
 from trueup.placement import config
 from trueup.placement.options import OPTIONS, list_options
 
-# What upstream takes from where it is installed.
+# Upstream's values that depend on its installation.
 OF_THE_PLACE = {("DEFAULT", "pybasedir"), ("DEFAULT", "state_path")}
 
 
@@ -42,7 +42,7 @@ def test_every_option_of_upstreams_is_there_with_its_default():
 
 
 def test_no_option_of_ours_is_in_a_group_of_upstreams():
-    """A file that is right for us must not be wrong for upstream."""
+    """A valid file for Trueup must be valid for upstream."""
     theirs, ours = registered(upstream.register_opts), registered(config.register)
     groups = {group for group, _ in theirs}
     assert not {place for place in ours if place not in theirs and place[0] in groups}
@@ -56,7 +56,9 @@ def test_old_places_of_options_are_still_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "option", [one for options in OPTIONS.values() for one in options], ids=lambda one: one.name
+    "option",
+    [option for options in OPTIONS.values() for option in options],
+    ids=lambda option: option.name,
 )
 def test_every_option_says_what_it_does(option):
     assert option.help

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a library has no public way, the service uses a private name of it, until the bound.
+"""The private names of libraries that the service uses where there is no public way.
 
-Each such name stands here, so that a release without it fails this test and no request.
+A release without such a name fails this test, and not a request.
 """
 
 import ast
@@ -52,14 +52,16 @@ def test_the_library_has_an_upper_bound() -> None:
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
     wanted = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
     for library in {library for library, _ in NAMES.values()}:
-        said = [one for one in wanted if re.match(rf"{library}\b", one)]
+        said = [requirement for requirement in wanted if re.match(rf"{library}\b", requirement)]
         assert said, library
-        assert all("<" in one for one in said), said
+        assert all("<" in requirement for requirement in said), said
 
 
 def test_no_other_private_name_is_used() -> None:
-    sources = [one for one in tree.sources("src") if one.module.startswith("trueup.placement")]
-    found = {name for one in sources for name in private_names(one)}
+    sources = [
+        source for source in tree.sources("src") if source.module.startswith("trueup.placement")
+    ]
+    found = {name for source in sources for name in private_names(source)}
     assert found <= NAMES.keys() | PUBLIC
     assert NAMES.keys() <= found
 
@@ -68,8 +70,8 @@ def private_names(source: Source) -> Iterator[str]:
     """Those of other objects than the one whose method it is."""
     for node in ast.walk(ast.parse("\n".join(source.lines))):
         if isinstance(node, ast.ImportFrom):
-            parts = [*(node.module or "").split("."), *(one.name for one in node.names)]
-            yield from (one for one in parts if is_private(one) and node.module != "__future__")
+            parts = [*(node.module or "").split("."), *(alias.name for alias in node.names)]
+            yield from (part for part in parts if is_private(part) and node.module != "__future__")
         elif isinstance(node, ast.Attribute) and is_private(node.attr):
             owner = node.value
             if not (isinstance(owner, ast.Name) and owner.id in ("self", "cls")):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which service is chosen, and what a worker builds. tests/deployment has it serve."""
+"""The choice of the service, and the application of a worker. tests/deployment serves it."""
 
 import pickle
 from pathlib import Path
@@ -41,7 +41,7 @@ def test_a_worker_can_be_told_what_to_build(fresh_database):
     application.close()
 
 
-def test_an_address_that_others_reach_must_be_asked_for():
+def test_a_public_address_needs_an_option():
     place = serving.ListenOptions("192.0.2.1", 1, 1, 1, insecure=False)
     with pytest.raises(serving.Unusable, match="every client that reaches"):
         serving.serve(serving.Service((), "sqlite://"), place, print)

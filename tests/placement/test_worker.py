@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a worker builds. tests/test_wsgi.py loads it in a process of its own."""
+"""The application of a worker. tests/test_wsgi.py loads it in a process of its own."""
 
 import gc
 import sys

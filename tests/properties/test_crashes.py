@@ -16,7 +16,6 @@ from tests.clouds.ledger import ledger_at
 from trueup import lab
 from trueup.cli import driving
 from trueup.reconcile.plan.plan_file import load
-from trueup.reconcile.runs import Left
 from trueup.reconcile.runs import journal as journals
 from trueup.reconcile.sources.database import Database
 from trueup.reconcile.sources.placement.client import Placement
@@ -52,7 +51,7 @@ class Reaper:
 @pytest.fixture(autouse=True)
 def without_a_look_after_the_write(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever dies there has written everything, and has nothing to write."""
-    monkeypatch.setattr(driving, "left_of", lambda *_: Left())
+    monkeypatch.setattr(driving, "verify", lambda *_: [])
 
 
 @pytest.fixture

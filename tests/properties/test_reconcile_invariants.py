@@ -7,14 +7,14 @@ from dataclasses import replace
 from hypothesis import given, settings
 
 from tests.properties.clouds import PLAIN, drafts
-from tests.reconcile.observing import held_by, plan_of
+from tests.reconcile.observing import gains, held_by, plan_of
 from tests.scenarios.drafting import Draft, uuid_of
 from trueup.reconcile.audit import audit
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import Allocations, Facts, Holding
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.rules.claims import Moving, claim_of
-from trueup.reconcile.steps import Step, gains
+from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import AuditOptions
 
 # Defects whose remedy is somebody else's in some clouds: those of claims are not among them.

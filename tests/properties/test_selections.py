@@ -64,7 +64,7 @@ class DraftedNova:
         living = [row for row in rows if not row.deleted and _is_of(row, wanted.hosts, row.host)]
         deleted = [row for row in rows if row.deleted and wanted.deleted]
         return InstanceIds(
-            {row.uuid: row.uuid for row in living}, {row.uuid: row.uuid for row in deleted}
+            frozenset(row.uuid for row in living), frozenset(row.uuid for row in deleted)
         )
 
     def instances(self, cell: NovaCell, uuids: Iterable[str]) -> CellContents:

@@ -10,7 +10,7 @@ from msgspec import structs
 from trueup.reconcile.audit import Confirmed, Observation, observation
 from trueup.reconcile.facts import Allocations, Facts
 from trueup.reconcile.plan import Plan, make_plan
-from trueup.reconcile.steps import Held, Step, held_in
+from trueup.reconcile.steps import Held, Step, growth, held_in
 from trueup.reconcile.verdicts import AuditOptions, Finding
 
 
@@ -55,3 +55,9 @@ def holding_more(step: Step, **more: int) -> Step:
     [(provider, amounts)] = after.amounts.items()
     greedy = Held({consumer: replace(after, amounts={provider: {**amounts, **more}})})
     return structs.replace(step, changes=(structs.replace(change, after=greedy),))
+
+
+def gains(before: Allocations | None, after: Allocations | None) -> tuple[str, ...]:
+    """The providers that hold more of some class afterwards, in order."""
+    more = (uuid for (uuid, _), amount in growth(before, after).items() if amount > 0)
+    return tuple(dict.fromkeys(more))

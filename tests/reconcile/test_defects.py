@@ -12,14 +12,7 @@ from tests.scenarios.test_audits import FILES, LINE
 from tests.tree import REPOSITORY
 from trueup.reconcile.audit import audit
 from trueup.reconcile.defects import DEFECTS, OF_WHOLE_CLOUDS, Defect, ask, not_judged
-from trueup.reconcile.facts import (
-    LIBVIRT,
-    NEUTRON,
-    Coverage,
-    Facts,
-    SourceStatus,
-    Unsupported,
-)
+from trueup.reconcile.facts import LIBVIRT, NEUTRON, Coverage, Facts, SourceStatus, Unsupported
 from trueup.reconcile.verdicts import (
     AuditOptions,
     Declined,

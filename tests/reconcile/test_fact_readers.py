@@ -61,7 +61,7 @@ def names_read() -> set[str]:
 
 def fields_of_facts() -> dict[str, str]:
     """The name of each field, by the kind and name."""
-    known = (getattr(kinds, name) for name in kinds.__all__)
+    known = vars(kinds).values()
     return {
         f"{kind.__name__}.{name}": name
         for kind in known

@@ -31,7 +31,6 @@ from trueup.reconcile.facts import (
     Provider,
     SourceStatus,
     Unsupported,
-    is_uuid,
 )
 
 NOW = datetime(2026, 11, 21, 12, 0, 0)
@@ -287,8 +286,7 @@ class Draft:
                 HostMapping(host, uuid_of(cell)) for host, cell in self.host_cells.items()
             ),
             deleted_compute_nodes=tuple(row for row in self.deleted_nodes if row.cell in heard),
-            host_aggregates=self._aggregates(with_uuid=True),
-            aggregates_without_uuid=self._aggregates(with_uuid=False),
+            host_aggregates=tuple(self.host_aggregates),
             ledger_faults=tuple(self.ledger_faults),
             disabled_cells=frozenset(self.disabled_cells),
             heartbeats={cell: moment for cell, moment in self.reported.items() if cell in heard},
@@ -305,9 +303,6 @@ class Draft:
                 uuid: holding_of(self.held.get(uuid), self._owner(uuid)) for uuid in subjects
             },
         )
-
-    def _aggregates(self, with_uuid: bool) -> tuple[HostAggregate, ...]:
-        return tuple(one for one in self.host_aggregates if is_uuid(one.uuid) == with_uuid)
 
     def _mappings(self) -> Iterator[InstanceMapping]:
         """Those that were named; others are mapped to the cell of their first living row."""

@@ -3,7 +3,7 @@
 
 import uuid
 
-from trueup.reconcile.facts import is_uuid_in_any_form
+from trueup.reconcile.facts import canonical_uuid, is_uuid
 
 
 def uuid_of(name: str) -> str:
@@ -12,4 +12,4 @@ def uuid_of(name: str) -> str:
 
 def aggregate_of(word: str) -> str:
     """The uuid of the aggregate of this name. A uuid is itself, and so is a text in brackets."""
-    return word if is_uuid_in_any_form(word) or word.startswith("[") else uuid_of(word)
+    return word if is_uuid(canonical_uuid(word)) or word.startswith("[") else uuid_of(word)

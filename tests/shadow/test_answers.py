@@ -27,7 +27,7 @@ def candidates(*names, summaries=None):
         (None, None),
     ],
 )
-def test_what_means_the_same(one, other):
+def test_answers_with_the_same_meaning(one, other):
     assert is_same(ok(one), ok(other))
     assert differences(ok(one), ok(other)) == ()
 
@@ -48,9 +48,9 @@ def test_what_means_the_same(one, other):
         ({"used": 1}, {"used": "1"}, "used"),
     ],
 )
-def test_what_differs_is_named(one, other, where):
+def test_differences_are_named(one, other, where):
     assert not is_same(ok(one), ok(other))
-    assert [one.where for one in differences(ok(one), ok(other))] == [where]
+    assert [place.where for place in differences(ok(one), ok(other))] == [where]
 
 
 def test_a_status_is_told_before_the_body():

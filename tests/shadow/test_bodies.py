@@ -53,6 +53,6 @@ def test_chunks_count_more_than_a_length():
         (CHUNKED, b"0\r\n"),
     ],
 )
-def test_half_a_body_is_none(words, content):
+def test_half_a_body_is_refused(words, content):
     with pytest.raises(BodyBroken):
         body_of(headers(words), io.BytesIO(content))

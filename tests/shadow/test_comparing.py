@@ -41,7 +41,7 @@ def test_equal_answers_are_asked_for_once():
 def test_an_answer_that_stays_different_is_a_difference():
     found = compared(Scripted({"used": 1}), Scripted({"used": 2}))
     assert found.outcome is Outcome.DIFFERENT
-    assert [one.where for one in found.differences] == ["used"]
+    assert [place.where for place in found.differences] == ["used"]
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ class Moving:
 
     def ask(self, read):
         self.ledger["asked"] += 1
-        lost = sum(1 for one in self.ledger["lost_at"] if one < self.ledger["asked"])
+        lost = sum(1 for question in self.ledger["lost_at"] if question < self.ledger["asked"])
         names = "abcdefgh"[: 8 - lost]
         if "limit=" in read.path:
             names = names[:2] if self.first else names[-2:]

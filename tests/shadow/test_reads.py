@@ -52,7 +52,7 @@ def test_each_read_is_there_once():
 
 
 @pytest.mark.parametrize("url", ["/", "/placement", "/healthcheck", "/traitsome", "*"])
-def test_what_is_no_url_of_the_api_is_left_out(url):
+def test_other_urls_are_left_out(url):
     assert read_of(url, None) is None
 
 

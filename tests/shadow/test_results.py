@@ -17,7 +17,7 @@ FOUND = [
 
 
 def test_times_are_medians_by_route():
-    found = {one.route: one for one in timings(FOUND)}
+    found = {timing.route: timing for timing in timings(FOUND)}
     assert list(found) == ["/traits", "/usages", "all"]
     assert (found["/traits"].upstream_ms, found["/traits"].trueup_ms) == (20, 2)
     assert found["/traits"].ratio == 10

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of `trueup watch` do not ask of the server."""
+"""The server, as far as tests of `trueup watch` do not cover it."""
 
 import requests
 

@@ -31,15 +31,15 @@ def rendered(templates: Templates, text: str) -> str:
     return page.decode()
 
 
-def test_what_is_put_into_a_template_is_escaped(templates):
+def test_values_in_a_template_are_escaped(templates):
     assert rendered(templates, "<script>").startswith("<b>&lt;script&gt;</b>")
 
 
-def test_a_name_that_is_no_unicode_makes_a_page_all_the_same(templates):
+def test_a_name_that_is_not_unicode_still_makes_a_page(templates):
     assert rendered(templates, "web\ud800").startswith("<b>web?</b>")
 
 
-def test_what_stands_between_backticks_is_code_and_escaped_as_all_else(templates):
+def test_text_between_backticks_is_code_and_escaped(templates):
     marked = rendered(templates, "a < b: run `trueup <x>`, or `y`; an odd ` too").splitlines()[1]
     assert marked.startswith(
         "a &lt; b: run <code>trueup &lt;x&gt;</code>, or <code>y</code>; an odd"
@@ -50,7 +50,7 @@ def test_numbers_and_times_are_for_people(templates):
     assert rendered(templates, "").strip().endswith("1\u202f234\u202f567 2026-11-22 12:00:01 11")
 
 
-def test_a_part_is_as_it_is(templates):
+def test_a_part_is_not_escaped(templates):
     assert templates.part("page.html") == TEXT
 
 

@@ -4,37 +4,30 @@
 It applies a plan, goes on with a run, and takes one back; it says what happened, however that ends.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trueup.cli.outcomes import (
     OF_A_COMMAND,
     Again,
     code_of,
+    code_of_verified,
     conclude,
     tell_in_part,
-    tell_left,
     tell_nothing_to_undo,
     tell_open,
+    tell_verified,
 )
 from trueup.cli.terminal.progress import Report, say
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.plan import Plan
-from trueup.reconcile.runs import (
-    ALL_STEPS,
-    Chosen,
-    Left,
-    Run,
-    applied,
-    continued,
-    left_of,
-    observer_of,
-    undone,
-)
-from trueup.reconcile.runs.journal import StepOutcome, done_by_reason
+from trueup.reconcile.runs import ALL_STEPS, Chosen, Run, applied, continued, observer_of, undone
+from trueup.reconcile.runs.journal import StepOutcome
 from trueup.reconcile.runs.pace import ONE_BY_ONE, Pace
+from trueup.reconcile.runs.verification import repaired, verify
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import AccessDenied
+from trueup.reconcile.verdicts.verified import Verified
 from trueup.reconcile.wording import counted
 
 
@@ -42,14 +35,14 @@ from trueup.reconcile.wording import counted
 class Driven:
     """How a run ended. `run` is empty if there was nothing to do.
 
-    `left` is what is left of the findings whose steps are done. `settled`: nothing of what was to
+    `verified`: what became of the findings whose steps are done. `settled`: nothing of what was to
     be taken back may still be in place, or come into place. `denied`: a service refused our
     credentials, and the run stopped.
     """
 
     run: str = ""
     outcomes: tuple[StepOutcome, ...] = ()
-    left: Left = field(default_factory=Left)
+    verified: tuple[Verified, ...] = ()
     settled: bool = True
     denied: AccessDenied | None = None
 
@@ -72,10 +65,8 @@ def _as_undo(in_part: StepOutcome) -> StepOutcome:
 def code_of_all(*runs: Driven) -> ExitCode:
     """The exit code of several runs, where a later one may do what an earlier one could not."""
     code = code_of(*(one.outcomes for one in runs))
-    if code is ExitCode.CLEAN and any(one.left.findings for one in runs[-1:]):
-        return ExitCode.FINDINGS
-    if code is ExitCode.CLEAN and any(one.left.unjudged for one in runs[-1:]):
-        return ExitCode.INCOMPLETE
+    if code is ExitCode.CLEAN:
+        return code_of_verified([row for one in runs[-1:] for row in one.verified])
     return code
 
 
@@ -140,12 +131,12 @@ class Driver:
         conclude(run.name, outcomes, self.again)
         return Driven(run.name, tuple(outcomes))
 
-    def looked_again(self, plan: Plan, driven: Driven) -> Driven:
-        """The same end, with what is left of the findings whose steps are all done."""
-        done = done_by_reason(driven.outcomes)
-        findings = [row for row in plan.findings if done.get(row.id)]
+    def verified(self, plan: Plan, driven: Driven) -> Driven:
+        """The same end, with what became of the findings whose steps are all done."""
+        findings = repaired(plan.findings, driven.outcomes)
         if not findings:
             return driven
-        left = left_of(observer_of(plan, findings, self.cloud, self.report), findings)
-        tell_left(left)
-        return replace(driven, left=left)
+        observer = observer_of(plan, findings, self.cloud, self.report)
+        rows = verify(observer, findings, [step for step, _ in driven.outcomes])
+        tell_verified(rows)
+        return replace(driven, verified=tuple(rows))

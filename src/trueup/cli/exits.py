@@ -10,18 +10,25 @@ from trueup.cli.terminal import options
 from trueup.cli.terminal.extras import how_to_install
 from trueup.exit_codes import ExitCode
 from trueup.reconcile import audit, files, plan
-from trueup.reconcile.audit import audit_file
 from trueup.reconcile.collect import selection
-from trueup.reconcile.copies import ledger_copy, rehearse, snapshot
+from trueup.reconcile.copies import ledger_copy, rehearse
 from trueup.reconcile.plan import plan_file
 from trueup.reconcile.report import story_subjects
 from trueup.reconcile.runbooks import ghosts, rebuild
-from trueup.reconcile.runs import journal, journals, undo
+from trueup.reconcile.runs import journal, journals, undo, verification
 from trueup.reconcile.sources import errors as cloud
 from trueup.reconcile.sources.nova.contract import API_CELL
 from trueup.reconcile.verdicts import acknowledgement_file
 from trueup.reconcile.watch import errors as watch
 from trueup.web import errors as web
+
+# What makes a file of each kind.
+_MADE_BY = {
+    "audit": "trueup audit --save FILE",
+    "copy of a ledger": "trueup ledger export",
+    "plan": "trueup plan --out FILE",
+    "snapshot": "trueup snapshot save FILE",
+}
 
 
 def _name_a_file(project: str) -> str:
@@ -226,9 +233,9 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
             "Name one by its defect and its subject, as DEFECT:SUBJECT."
         ),
     ),
-    audit_file.AuditUnreadable: (
+    files.FileUnreadable: (
         ExitCode.USAGE,
-        lambda e: f"{e.path} cannot be used: {e.reason}. Make one with 'trueup audit --save FILE'.",
+        lambda e: f"{e.path} cannot be used: {e.reason}. Make one with '{_MADE_BY[e.kind]}'.",
     ),
     files.FileUnwritable: (
         ExitCode.USAGE,
@@ -280,12 +287,6 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
             "with --listen."
         ),
     ),
-    snapshot.SnapshotUnusable: (
-        ExitCode.USAGE,
-        lambda e: (
-            f"{e.path} cannot be used: {e.reason}. Make one with 'trueup snapshot save FILE'."
-        ),
-    ),
     story_subjects.SubjectAmbiguous: (
         ExitCode.USAGE,
         lambda e: (
@@ -302,13 +303,6 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
         lambda e: (
             "the selection matches no instance, consumer or provider: nothing is judged. Check the "
             "id of the project; several selectors together select what all of them select."
-        ),
-    ),
-    plan_file.PlanUnreadable: (
-        ExitCode.USAGE,
-        lambda e: (
-            f"{e.path} cannot be read as a plan: {e.reason}. "
-            "Make one with 'trueup plan --out FILE'."
         ),
     ),
     plan_file.PlanFormatUnknown: (
@@ -332,10 +326,6 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
             f"and may be {e.age_max.total_seconds() / 3600:g} hours old. "
             "Make a new one with 'trueup plan --out FILE', or raise --max-age."
         ),
-    ),
-    ledger_copy.CopyUnreadable: (
-        ExitCode.USAGE,
-        lambda e: f"{e.path} cannot be used: {e.reason}. Make one with 'trueup ledger export'.",
     ),
     ledger_copy.LedgerNotEmpty: (
         ExitCode.USAGE,
@@ -396,6 +386,13 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     journals.JournalUnreadable: (
         ExitCode.USAGE,
         lambda e: f"{e.path} cannot be read: {e.reason}. Use the account that wrote it.",
+    ),
+    verification.UndoNotVerified: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"run {e.run} took run {e.undoes} back, and repaired nothing. Name a run that did; "
+            "'trueup journal' lists all."
+        ),
     ),
     undo.UndoOpen: (
         ExitCode.SOME_REFUSED,

@@ -12,16 +12,19 @@ from trueup.cli.terminal.progress import say
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.changes import not_restorable, permanent
 from trueup.reconcile.plan import Plan
-from trueup.reconcile.runs import INTERVAL_SECONDS, Left, Planned, Run
+from trueup.reconcile.runs import INTERVAL_SECONDS, Planned, Run
 from trueup.reconcile.runs.journal import Journal, StepOutcome, done_by_reason
 from trueup.reconcile.runs.journals import unread_since
 from trueup.reconcile.runs.pace import Pace
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts.verified import FOUND_AGAIN, State, Verified
 from trueup.reconcile.wording import counted
 
 # A plan that is older is refused, or made anew.
 AGE_MAX_HOURS = 1.0
+# A step takes some ten milliseconds, with its reads.
+SLOW_AFTER_SECONDS = 2.0
 
 
 @dataclass(eq=False)
@@ -73,14 +76,31 @@ def permanent_in(steps: Iterable[Step]) -> str:
     return next(filter(None, reasons), "")
 
 
-def tell_left(left: Left) -> None:
+_AFTER_THE_WRITE = {
+    State.STILL_THERE: "Still found after the write",
+    State.COME_BACK: "Found again after the write",
+    State.OTHER: "Another finding after the write",
+}
+
+
+def tell_verified(rows: Sequence[Verified]) -> None:
     """Say which findings are there again, or still, although their steps are done."""
-    for row in left.findings:
-        say(f"Still found after the write: {row.id}. See: trueup explain {row.subject}")
-    if left.unjudged:
-        [(first, reason), *others] = left.unjudged.items()
+    for row in rows:
+        if words := _AFTER_THE_WRITE.get(row.state):
+            found = row.others[0] if row.state is State.OTHER else row.finding
+            say(f"{words}: {found.id}. See: trueup explain {found.subject}")
+    if unjudged := [row for row in rows if row.state is State.NOT_JUDGED]:
+        first, *others = unjudged
         more = f", and for {counted(len(others), 'other finding')}" if others else ""
-        say(f"Whether it helped could not be checked for {first}{more}: {reason}.")
+        say(f"Whether it helped could not be checked for {first.finding.id}{more}: {first.reason}.")
+
+
+def code_of_verified(rows: Iterable[Verified]) -> ExitCode:
+    """The exit code of a verification."""
+    states = {row.state for row in rows}
+    if states & {*FOUND_AGAIN, State.OTHER}:
+        return ExitCode.FINDINGS
+    return ExitCode.INCOMPLETE if State.NOT_JUDGED in states else ExitCode.CLEAN
 
 
 def tell_in_part(undo: Run) -> None:
@@ -179,7 +199,7 @@ def add_interval_option(parser: argparse._ActionsContainer) -> None:
 
 
 def add_writing_options(parser: argparse.ArgumentParser) -> None:
-    """--yes, --concurrency and --rate, for the commands that write."""
+    """--yes, and how steps are written, for the commands that write."""
     parser.add_argument(
         "--yes", action="store_true", help="write without asking; in a pipe nothing is asked anyway"
     )
@@ -196,11 +216,31 @@ def add_writing_options(parser: argparse.ArgumentParser) -> None:
         type=float,
         help="how many steps are begun in a second at most (default: unlimited)",
     )
+    parser.add_argument(
+        "--slow-after",
+        metavar="SECONDS",
+        type=float,
+        default=SLOW_AFTER_SECONDS,
+        help="wait between steps while a step takes longer than this: services are busy "
+        "(default: %(default)s)",
+    )
+    parser.add_argument(
+        "--pause-file",
+        metavar="FILE",
+        type=Path,
+        help="begin no step while this file is there",
+    )
 
 
 def pace_of(arguments: argparse.Namespace) -> Pace:
-    """What --concurrency and --rate say."""
-    return Pace(arguments.concurrency, arguments.rate)
+    """What the options say of how steps are written."""
+    return Pace(
+        arguments.concurrency,
+        arguments.rate,
+        arguments.slow_after,
+        arguments.pause_file,
+        lambda path: say(f"Paused: no step is begun while {path} is there."),
+    )
 
 
 def ask(arguments: argparse.Namespace, plan: Plan, cloud: Cloud) -> None:

@@ -35,7 +35,7 @@ from trueup.reconcile.report.runbook_table import (
     runbook_document,
     runbook_table,
 )
-from trueup.reconcile.report.tables import Columns, Table
+from trueup.reconcile.report.tables import Table
 from trueup.reconcile.runbooks.observed import Pacing
 from trueup.reconcile.runbooks.preflight import Prepared
 from trueup.reconcile.runs import Chosen, Observer, closed, note_undos
@@ -51,6 +51,7 @@ _ONLY_TO_APPLY = {"yes": "--yes", "limit": "--limit"}
 class RunbookVerb(DocumentVerb, CloudVerb):
     """A command that prepares a plan for one purpose, and applies it with `--apply`."""
 
+    COLUMNS = RUNBOOK_COLUMNS
     # Whether a run of which a step was refused is taken back, rather than left half done.
     whole = False
     _view: RunbookView
@@ -72,9 +73,6 @@ class RunbookVerb(DocumentVerb, CloudVerb):
         add_audit_options(parser)
         add_state_option(parser)
         return parser
-
-    def columns(self, arguments: argparse.Namespace) -> Columns:
-        return RUNBOOK_COLUMNS
 
     def check(self, arguments: argparse.Namespace) -> None:
         super().check(arguments)

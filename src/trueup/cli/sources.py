@@ -81,5 +81,5 @@ def living_facts(cloud: Cloud, arguments: argparse.Namespace, report: Report) ->
 
 
 def kept_facts(arguments: argparse.Namespace) -> Facts:
-    """What is selected of a snapshot. Raises SnapshotUnusable, SelectionUnknown."""
+    """What is selected of a snapshot. Raises FileUnreadable, SelectionUnknown."""
     return chosen(load(arguments.snapshot).facts, selection(arguments))

@@ -71,6 +71,7 @@ def _shown(cell: Cell, plain: bool) -> Any:
 class Verb(Lister):
     """A command that prints one table and ends with a code of the table."""
 
+    COLUMNS: Columns = ()
     # argparse's own parsers know no other way.
     conflict_handler = "error"
 
@@ -112,9 +113,9 @@ class Verb(Lister):
         asked = [*arguments.columns, *(arguments.sort_columns or [])]
         refuse_columns(asked, self.columns(arguments))
 
-    @abstractmethod
     def columns(self, arguments: argparse.Namespace) -> Columns:
         """The columns of the table that `act` returns."""
+        return self.COLUMNS
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         columns, rows = self.act(parsed_args)

@@ -7,15 +7,3 @@
 
 from trueup.lab.cloud import SmallCloud, small_cloud, trueup_placement
 from trueup.lab.drift import Drift, Kind, NotEnoughInstances, Planted
-from trueup.lab.generate import CloudTooFull
-
-__all__ = [
-    "CloudTooFull",
-    "Drift",
-    "Kind",
-    "NotEnoughInstances",
-    "Planted",
-    "SmallCloud",
-    "small_cloud",
-    "trueup_placement",
-]

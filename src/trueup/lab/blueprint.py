@@ -72,7 +72,7 @@ class Tenant:
 
 
 class LifecycleState(StrEnum):
-    """The state of an instance, which determines what it holds in Placement."""
+    """The state of an instance, which determines its allocation."""
 
     ACTIVE = "active"
     STOPPED = "stopped"
@@ -84,12 +84,6 @@ class LifecycleState(StrEnum):
     FAILED = "failed"
     DELETED = "deleted"
     ARCHIVED = "archived"
-
-
-# Instances on one host without an operation in progress hold exactly their flavor.
-SETTLED_STATES = frozenset(
-    {LifecycleState.ACTIVE, LifecycleState.STOPPED, LifecycleState.SOFT_DELETED}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +123,7 @@ class Move:
     updated_at: datetime
 
     def resources_at_source(self) -> dict[str, int]:
-        """What the migration holds on its source host while it is in progress."""
+        """The allocation of the migration on its source host while it is in progress."""
         return self.old_flavor.resources(volume_backed=self.instance.volume_backed)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plants drift in a lab cloud, and returns what it planted.
+"""Plants drift in a lab cloud.
 
 It changes Nova's databases with SQL (`incidents`), and Placement over its API.
 """
@@ -59,7 +59,6 @@ class Planted:
 
     kind: Kind
     consumer_uuid: str
-    instance_name: str
     cell: str
     host: str
     provider_uuid: str
@@ -112,7 +111,7 @@ class _DriftPlan:
 
 
 def plant(target: DriftTarget, drift: Drift, seed: int) -> tuple[Planted, ...]:
-    """Plant all of `drift`, each in a different instance, and return what was planted.
+    """Plant all of `drift`, each in a different instance.
 
     The same cloud and seed give the same drift. A second call adds more drift. Raises
     `NotEnoughInstances` before anything is written.
@@ -202,7 +201,7 @@ class _DriftPlanner:
         return _Orphan(instance, deleted_at, by_hand=nth % 2 == 1)
 
     def _target(self, kind: Kind, instance: ConsistentInstance) -> ComputeNode:
-        """Another host of the same cell with free capacity for all that the instance holds."""
+        """Another host of the same cell with capacity for the instance."""
         fitting = [
             node
             for node in self._nodes
@@ -273,6 +272,4 @@ def _entry(
     description: str,
 ) -> Planted:
     host, provider = places
-    return Planted(
-        kind, instance.uuid, instance.name, host.cell.name, host.host, provider.uuid, description
-    )
+    return Planted(kind, instance.uuid, host.cell.name, host.host, provider.uuid, description)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The words of the ledger: frozen values and pure rules. Nothing here does I/O or imports ours."""
+"""The types of the ledger: frozen values and pure rules, without I/O."""

@@ -16,6 +16,7 @@ from trueup.cli.commands.report import ReportCommand
 from trueup.cli.commands.retire import RetireCommand
 from trueup.cli.commands.snapshot import SnapshotSaveCommand, SnapshotShowCommand
 from trueup.cli.commands.undo import UndoCommand
+from trueup.cli.commands.verify import VerifyCommand
 from trueup.osc.of_client import OfClient, OfClientsCloud
 
 
@@ -41,6 +42,10 @@ class PlanShow(OfClient, PlanShowCommand):
 
 class Apply(OfClientsCloud, ApplyCommand):
     __doc__ = ApplyCommand.__doc__
+
+
+class Verify(OfClientsCloud, VerifyCommand):
+    __doc__ = VerifyCommand.__doc__
 
 
 class Undo(OfClientsCloud, UndoCommand):

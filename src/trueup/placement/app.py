@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The composition root: settings to database and API, joined in one WSGI application.
+"""The composition root: makes one WSGI application of settings, database and API.
 
 From the inside out, as upstream: the API, keystone, CORS, proxy headers, the request log. The
-request log is around keystone, so that it also has requests whose token is refused.
+request log wraps keystone, so that it also has requests whose token is refused.
 """
 
 import logging
@@ -38,8 +38,8 @@ _PATIENCE_SECONDS = 1.0
 _SWITCH_SECONDS = 0.0005
 """How long a thread may run while others wait, in a process that serves nothing else.
 
-PERF: Python's default is ten times as much, and a request needs its turn again after each word from
-the database. Beside a busy thread (a search for foreign writers, a large answer) candidates with
+PERF: Python's default is ten times as much, and a request waits for its turn after each answer of
+the database. Beside a busy thread (a search for foreign writes, a large answer) candidates with
 `limit=10` took 6.5 ms with the default and 1.7 with this, where they take 1.0 alone; four busy
 threads need 1 % more processor time.
 """
@@ -50,9 +50,8 @@ _log = logging.getLogger(__name__)
 class PlacementApplication(RequestIds):
     """A WSGI application over one database. Safe to call from several threads.
 
-    It starts without its database too. Until the database answers, GET / works, and every other
-    request gets 503. `owns_process`: the process is a worker of a web server, and serves nothing
-    else.
+    It starts even if its database does not answer: until then, GET / works, and every other request
+    gets 503. `owns_process`: the process is a worker of a web server, and serves nothing else.
     """
 
     def __init__(self, database: Database, settings: Settings, *, owns_process: bool = False):
@@ -90,7 +89,7 @@ class PlacementApplication(RequestIds):
 
     @property
     def database(self) -> Database:
-        """The ledger, for those who embed the service."""
+        """The database, for programs that embed the service."""
         return self._database
 
     def close(self) -> None:
@@ -98,9 +97,9 @@ class PlacementApplication(RequestIds):
         self._database.close()
 
     def _prepare(self) -> None:
-        """Prepare the database for requests, unless that was done.
+        """Prepare the database for requests, once.
 
-        Raises what the database says, and DatabaseSilent while another thread waits for it.
+        Raises the error of the database, and DatabaseSilent while another thread waits for it.
         """
         if not self._preparing.acquire(timeout=self._patience_seconds()):
             raise availability.DatabaseSilent
@@ -124,12 +123,12 @@ class PlacementApplication(RequestIds):
         if self._database.is_in_memory:
             migrations.upgrade(self._database)
             return
-        # A change of the tables may take longer than the statements of a request.
+        # A change of the schema may take longer than the statements of a request.
         with closing(config.open_for_maintenance(self._settings)) as database:
             migrations.upgrade(database)
 
     def _patience_seconds(self) -> float:
-        """How long to wait for another thread: not at all if it has tried for a second."""
+        """The wait for another thread: none if it has tried for a second already."""
         tried_seconds = time.monotonic() - self._preparing_since
         return max(_PATIENCE_SECONDS - tried_seconds, 0) if self._preparing.locked() else 1
 
@@ -137,7 +136,7 @@ class PlacementApplication(RequestIds):
 def make_app(
     database_url: str, settings: Mapping[str, Mapping[str, Any]] | None = None
 ) -> PlacementApplication:
-    """A Placement service over a database that has the tables.
+    """A Placement service over a database with tables.
 
     `settings` are the options of placement.conf: {group: {option: value}}. Standard resource
     classes and traits are added if they are missing; with `sync_on_startup`, so are tables.
@@ -148,10 +147,10 @@ def make_app(
 
 
 def make_service(settings: Settings, *, owns_process: bool = False) -> PlacementApplication:
-    """The service that these settings describe.
+    """The service with these settings.
 
     Raises ConfigurationUnusable without a database, UnknownRevision if its tables are of a later
-    release, and what the database says if it has no tables.
+    release, and the error of a database without tables.
     """
     database = config.open_database(settings)
     return PlacementApplication(database, settings, owns_process=owns_process)
@@ -160,9 +159,9 @@ def make_service(settings: Settings, *, owns_process: bool = False) -> Placement
 def make_embedded_service(
     settings: Settings, *, owns_process: bool = False
 ) -> PlacementApplication:
-    """The same without authentication: every caller is an administrator.
+    """The service without authentication: every caller is an administrator.
 
-    SAFETY: the program that calls this also chooses where to listen.
+    SAFETY: the program that calls this also chooses the listening address.
     """
     return make_service(replace(settings, auth_strategy=config.ANYONE), owns_process=owns_process)
 
@@ -183,7 +182,7 @@ def _traced(api: Any, database: Database, settings: Settings) -> Any:
         if settings.traces_statements:
             database.trace_statements()
     except ImportError as error:
-        # PARITY: upstream starts as well, and says nothing.
+        # PARITY: upstream starts as well, without a warning.
         _log.warning(
             "enabled in [profiler] has no effect: %s. Install it with: pip install "
             "'trueup[profiler]'",
@@ -230,6 +229,6 @@ def _beside_metrics(api: Any, options: config.MetricsOptions) -> Any:
 
 
 def _beside_healthcheck(api: Any, settings: Settings) -> Any:
-    # SAFETY: strangers may ask, and its details are stacks, versions and the name of the host.
+    # SAFETY: it needs no token, and its details have stacks, versions and the name of the host.
     settings.source.set_override("detailed", False, "healthcheck")
     return beside(api, HEALTHCHECK, oslo_middleware.Healthcheck(None, settings.source))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """placement.conf, its folder and its environment, read into one frozen Settings.
 
-Values come, the last one winning, from upstream's defaults, placement.conf, placement.conf.d, the
-environment (OS_<GROUP>__<OPTION>) and the command line. Unknown options are ignored, as by all of
+Each source overrides the ones before it: upstream's defaults, placement.conf, placement.conf.d, the
+environment (OS_<GROUP>__<OPTION>), the command line. Unknown options are ignored, as by all of
 OpenStack's services.
 """
 
@@ -30,19 +30,19 @@ FOLDER_VARIABLE = "OS_PLACEMENT_CONFIG_DIR"
 
 ANYONE = "anyone"
 """The auth_strategy of an embedded service: every caller is an administrator. SAFETY: no file can
-choose it, only a program that also chooses where to listen."""
+set it, only a program that also chooses the listening address."""
 
 _PROJECT = "placement"
 _SQL_STATEMENTS, _SQL_RESULTS = 50, 100
 
 
 class ConfigurationUnusable(Exception):
-    """An option is missing, or has a value that cannot be used."""
+    """An option is missing, or its value is invalid."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetricsOptions:
-    """At which path metrics are served, and where the workers keep them."""
+    """The path at which metrics are served, and the folder in which workers keep them."""
 
     path: str
     folder: Path
@@ -50,7 +50,7 @@ class MetricsOptions:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All options of the service. `source` is for libraries that read options themselves."""
+    """The options of the service. `source` is for libraries that read options themselves."""
 
     auth_strategy: str
     incomplete_project_id: str
@@ -63,13 +63,13 @@ class Settings:
     database_url: str | None
     database: DatabaseOptions
     cors: Mapping[str, Any] | None
-    """The options of the CORS middleware; None: nobody from another origin may ask."""
+    """The options of the CORS middleware; None refuses pages of other origins."""
     healthcheck: bool
-    """Whether /healthcheck is served; if not, it is a URL like any unknown one."""
+    """Whether /healthcheck is served."""
     body_length_max: int
-    """The most bytes that the body of a request may have."""
+    """The limit of a request body, in bytes."""
     metrics: MetricsOptions | None
-    """None: no metrics are kept."""
+    """None means no metrics."""
     logs_request_time: bool
     """Whether the request log has the seconds of each request."""
     logs_empty_searches: bool
@@ -79,18 +79,18 @@ class Settings:
     traces_statements: bool
     """Whether a trace has the SQL statements of its request."""
     behind_proxy: bool
-    """Whether the headers of a proxy give the address of the client and the URL of the service."""
+    """Whether to trust a proxy's headers for the client's address and the service's URL."""
     source: Any
 
 
 def from_mapping(given: Mapping[str, Mapping[str, Any]] | None) -> Settings:
-    """Settings from {group: {option: value}}; what is not given has upstream's default.
+    """Settings from {group: {option: value}}, with upstream's defaults for other options.
 
     Raises ConfigurationUnusable.
     """
     source = cfg.ConfigOpts()
     register(source)
-    # The mapping is all there is: no files, and not the environment of a test run.
+    # Only the mapping counts: neither files, nor the environment of a test run.
     source([], project=_PROJECT, default_config_files=[], default_config_dirs=[], use_env=False)
     if given and keystone.GROUP in given:
         try:
@@ -108,10 +108,9 @@ def load(
     environment: Mapping[str, str] | None = None,
     add_commands: Callable[[cfg.ConfigOpts], None] = lambda source: None,
 ) -> cfg.ConfigOpts:
-    """Parse a command line together with the files and variables that upstream would read.
+    """Parse a command line together with the files and variables that upstream reads.
 
-    Raises ConfigurationUnusable; a command line that makes no sense ends the program with 2, as
-    argparse does.
+    Raises ConfigurationUnusable; an invalid command line ends the program with 2, as argparse does.
     """
     source = cfg.ConfigOpts()
     register(source)
@@ -138,7 +137,7 @@ def load(
 def add_command_group(
     source: cfg.ConfigOpts, name: str, describe: str, add_parsers: Callable[[Any], None]
 ) -> None:
-    """Add commands to the command line; the chosen one and its options are at `source.command`."""
+    """Add commands to the command line; `source.command` has the chosen one and its options."""
     group = cfg.SubCommandOpt(
         name, dest="command", title="Command", help=describe, handler=add_parsers
     )
@@ -155,7 +154,7 @@ def register(source: cfg.ConfigOpts) -> None:
 
 
 def read(source: cfg.ConfigOpts) -> Settings:
-    """The values of all options. Raises ConfigurationUnusable for one of the wrong kind."""
+    """The values of all options. Raises ConfigurationUnusable for an invalid value."""
     try:
         return _read(source)
     except (cfg.Error, ValueError) as error:
@@ -163,9 +162,9 @@ def read(source: cfg.ConfigOpts) -> Settings:
 
 
 def open_database(settings: Settings) -> Database:
-    """The database that the settings name; it need not answer yet.
+    """The configured database; it need not answer yet.
 
-    Raises ConfigurationUnusable if they name none, or one that cannot be.
+    Raises ConfigurationUnusable if none is configured, or its URL is invalid.
     """
     if not settings.database_url:
         raise ConfigurationUnusable(
@@ -175,12 +174,12 @@ def open_database(settings: Settings) -> Database:
 
 
 def open_for_maintenance(settings: Settings) -> Database:
-    """The same for commands, which wait for locks as long as the server lets them."""
+    """The database for commands, which wait for locks as long as the server permits."""
     return _opened(availability.open_database, *_to_wait_for(settings))
 
 
 def open_to_read(settings: Settings) -> Database:
-    """The same for commands that only read, and make no file."""
+    """The database for commands that only read, and create no file."""
     return _opened(availability.open_existing, *_to_wait_for(settings))
 
 
@@ -207,10 +206,10 @@ def set_up_logging(source: cfg.ConfigOpts) -> None:
     log.setup(source, _PROJECT)
     request_log.install()
     logging.captureWarnings(True)
-    # Deployments give the logger 'placement' a handler and a level, and silence all others.
+    # Deployments configure the logger 'placement', and silence all others.
     ours = logging.getLogger("trueup")
     ours.parent = logging.getLogger(_PROJECT)
-    # The program `trueup` has set a level for its own commands; here [DEFAULT] decides.
+    # The program `trueup` sets a level for its own commands; here [DEFAULT] decides.
     ours.setLevel(logging.NOTSET)
     debug = source.placement_database.connection_debug
     if debug >= _SQL_STATEMENTS:
@@ -221,20 +220,20 @@ def set_up_logging(source: cfg.ConfigOpts) -> None:
 
 
 def files_of(source: cfg.ConfigOpts) -> str:
-    """Where the options come from, for sentences: the files that were read."""
+    """The files that were read, for messages."""
     read_files = [*(source.config_file or ()), *(source.config_dir or ())]
     return ", ".join(read_files) or f"the environment (no {FILE} was found)"
 
 
 def _places(environment: Mapping[str, str]) -> tuple[list[str] | None, list[str] | None]:
-    """The files and folders to read; None: where oslo.config looks for them."""
+    """The files and folders to read; None for oslo.config's own places."""
     named = environment.get(FOLDER_VARIABLE, "").strip()
     if not named:
         return None, None
     folders = cfg.find_config_dirs(_PROJECT)
     beside = Path(named) / f"{FILE}.d"
-    # PARITY: upstream also reads the usual folders. It does not read the folder beside
-    # the file; we do, because whoever creates that folder wants it to be read.
+    # PARITY: upstream reads the usual folders, too. Trueup also reads placement.conf.d beside the
+    # file, because its creator expects that.
     if beside.is_dir():
         folders = [*folders, str(beside)]
     return [str(Path(named) / FILE)], folders

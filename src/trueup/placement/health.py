@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A check for oslo.middleware's /healthcheck: whether the database answers.
 
-Served when placement.conf asks for it: `[healthcheck] backends = placement_database`.
+placement.conf enables it with `[healthcheck] backends = placement_database`.
 """
 
 from dataclasses import replace

@@ -1,37 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the service reports about its own work, for metrics. A `Meter` ignores all of it.
+"""The events that the service reports for metrics. A `Meter` ignores all of them.
 
-The layers below the API know only this class, and not the library that keeps the metrics. They call
-it where something seldom happens, so a service without metrics spends nothing on it.
+The layers below the API know only this class, not the library of the metrics. They report rare
+events, so a service without metrics loses no time.
 """
 
 
 class Meter:
-    """Ignores what it is told. All methods may be called from several threads."""
+    """Ignores all events. All methods may be called from several threads."""
 
     def request_begins(self) -> None:
-        """This thread begins with a request."""
+        """This thread begins a request."""
 
     def request_answered(self, method: str, route: str, status: str, seconds: float) -> None:
-        """This thread has the answer to its request. `route` is a template, or empty."""
+        """This thread has answered its request. `route` is a template, or empty."""
 
     def statement_sent(self) -> None:
         """This thread sends an SQL statement."""
 
     def connections_open(self, count: int, most: int | None) -> None:
-        """This process now has so many connections to the database, and may have so many."""
+        """This process now has `count` connections to the database, and may open `most`."""
 
     def transaction_restarted(self, reason: str) -> None:
         """A transaction starts again. `reason` is one of a few words."""
 
     def transaction_given_up(self) -> None:
-        """A transaction met other writers at every attempt, and is refused."""
+        """A transaction met other writers in every attempt, and is refused."""
 
     def view_read(self, kind: str, seconds: float) -> None:
         """The view of the ledger was read: `load`, `refresh` or `comparison`."""
 
     def view_shows(self, providers: int, skipped_rows: int) -> None:
-        """What the view of this process now has."""
+        """The view of this process now has so many providers and skipped rows."""
 
     def foreign_writes_found(self) -> None:
         """A comparison found writes of another service in the same database."""

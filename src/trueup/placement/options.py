@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The options of placement.conf: upstream's names, groups and defaults, and what each does here."""
+"""The options of placement.conf: upstream's names, groups and defaults, with Trueup's own help."""
 
 from pathlib import Path
 
@@ -16,17 +16,17 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             default=True,
             help="Log the value of every option at the start, at the level DEBUG.",
         ),
-        cfg.StrOpt("tempdir", help="Accepted for the sake of old files; nothing is kept there."),
+        cfg.StrOpt("tempdir", help="Accepted for old files; has no effect."),
         cfg.StrOpt(
             "pybasedir",
             default=str(Path(__file__).parents[2]),
             sample_default="<Path>",
-            help="For other options to refer to: where the modules are installed.",
+            help="The folder of the installed modules, for references from other options.",
         ),
         cfg.StrOpt(
             "state_path",
             default="$pybasedir",
-            help="For other options to refer to; the service itself keeps no state.",
+            help="For references from other options; the service itself keeps no state.",
         ),
     ],
     "api": [
@@ -35,14 +35,14 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             default="keystone",
             choices=("keystone", "noauth2"),
             deprecated_group="DEFAULT",
-            help="Who says who is asking. noauth2 believes every token: for tests only.",
+            help="How callers are authenticated. noauth2 accepts every token: for tests only.",
         ),
     ],
     "placement": [
         cfg.BoolOpt(
             "randomize_allocation_candidates",
             default=False,
-            help="Give allocation candidates in random order, so that equal hosts fill evenly.",
+            help="Return allocation candidates in random order, so that equal hosts fill evenly.",
         ),
         cfg.StrOpt(
             "incomplete_consumer_project_id",
@@ -57,18 +57,18 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
         cfg.IntOpt(
             "allocation_conflict_retry_count",
             default=10,
-            help="Accepted for the sake of old files: whole transactions start again instead.",
+            help="Accepted for old files; has no effect: whole transactions start again instead.",
         ),
         cfg.IntOpt(
             "max_allocation_candidates",
             default=-1,
-            help="The most candidates that are made for one request; -1: no limit.",
+            help="The most candidates for one request; -1: no limit.",
         ),
         cfg.StrOpt(
             "allocation_candidates_generation_strategy",
             default="depth-first",
             choices=("depth-first", "breadth-first"),
-            help="In which order hosts are visited when the number of candidates is limited.",
+            help="The order in which hosts are visited when the number of candidates is limited.",
         ),
     ],
     "placement_database": [
@@ -76,13 +76,13 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
         cfg.StrOpt(
             "connection_parameters",
             default="",
-            help="What is added to the query of the URL: name=value&name=value.",
+            help="Parameters to add to the query of the URL: name=value&name=value.",
         ),
         cfg.BoolOpt("sqlite_synchronous", default=True, help="Whether SQLite waits for the disk."),
         cfg.StrOpt(
             "slave_connection",
             secret=True,
-            help="Accepted and, as upstream, not used: reads must see every write.",
+            help="Accepted and, as by upstream, not used: reads must see every write.",
         ),
         cfg.StrOpt(
             "mysql_sql_mode",
@@ -104,19 +104,21 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
         cfg.IntOpt(
             "max_overflow",
             min=-1,
-            help="Connections above max_pool_size, for a while; -1: no limit.",
+            help="Temporary connections above max_pool_size; -1: no limit.",
         ),
         cfg.IntOpt(
             "connection_debug",
             default=0,
-            help="How much SQL is logged: from 50 statements, from 100 their results too.",
+            help="How much SQL is logged: statements from 50 on, and their results from 100 on.",
         ),
-        cfg.BoolOpt("connection_trace", default=False, help="Accepted for the sake of old files."),
+        cfg.BoolOpt(
+            "connection_trace", default=False, help="Accepted for old files; has no effect."
+        ),
         cfg.IntOpt("pool_timeout", min=0, help="Seconds to wait for a pooled connection."),
         cfg.BoolOpt(
             "sync_on_startup",
             default=False,
-            help="Bring the schema up to date when the service starts, as 'db sync' does.",
+            help="Upgrade the schema when the service starts, as 'db sync' does.",
         ),
     ],
     "trueup": [
@@ -124,25 +126,25 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             "lock_wait_timeout",
             default=10,
             min=1,
-            help="Seconds that a write waits for a lock of another session of the database; "
-            "then it is refused with 503. Only Trueup has this option.",
+            help="Seconds that a write waits for a lock of another database session before it "
+            "is refused with 503. Only Trueup has this option.",
         ),
         cfg.IntOpt(
             "max_request_body_size",
             default=8 * 1024 * 1024,
             min=1,
-            help="The most bytes that the body of a request may have; longer ones get 413. "
-            "Only Trueup has this option.",
+            help="The most bytes of a request body; longer ones get 413. Only Trueup has this "
+            "option.",
         ),
         cfg.StrOpt(
             "metrics_path",
-            help="Serve metrics for Prometheus at this path, as /metrics, without a token. Keep "
-            "the path from the public. Needs metrics_folder. Only Trueup has this option.",
+            help="Serve metrics for Prometheus at this path, such as /metrics, without a token. "
+            "Keep the path private. Needs metrics_folder. Only Trueup has this option.",
         ),
         cfg.StrOpt(
             "metrics_folder",
-            help="Where the workers keep their metrics: a folder of this service alone, in memory "
-            "(/run) if possible. Only Trueup has this option.",
+            help="The folder in which workers keep their metrics, for this service alone, in "
+            "memory (/run) if possible. Only Trueup has this option.",
         ),
         cfg.BoolOpt(
             "log_empty_searches",
@@ -153,18 +155,18 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
         cfg.BoolOpt(
             "log_request_time",
             default=False,
-            help="End each line of the request log with the seconds that the answer took, as "
-            "Nova does: 'time: 0.001234'. Only Trueup has this option.",
+            help="End each line of the request log with the response time in seconds, as Nova "
+            "does: 'time: 0.001234'. Only Trueup has this option.",
         ),
     ],
     "workarounds": [
         cfg.BoolOpt(
             "optimize_for_wide_provider_trees",
             default=False,
-            help="Accepted for the sake of old files: searching never visits what cannot fit.",
+            help="Accepted for old files; has no effect: a search never visits full providers.",
         )
     ],
-    # osprofiler's options. They are declared here, because it is imported only if `enabled`.
+    # osprofiler's options, declared here because it is imported only if `enabled`.
     "profiler": [
         cfg.BoolOpt(
             "enabled",
@@ -186,14 +188,14 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             "hmac_keys",
             default="SECRET_KEY",
             secret=True,
-            help="Keys, separated by commas; only a request that is signed with one of them is "
-            "traced. Everybody knows the default: choose others.",
+            help="Keys, separated by commas; only requests signed with one of them are traced. "
+            "The default is public: choose others.",
         ),
         cfg.StrOpt(
             "connection_string",
             default="messaging://",
-            help="Where traces go: messaging://, redis://HOST:PORT, otlp://HOST:PORT (for "
-            "OpenTelemetry), or another driver of osprofiler.",
+            help="The destination of traces: messaging://, redis://HOST:PORT, otlp://HOST:PORT "
+            "(for OpenTelemetry), or another driver of osprofiler.",
         ),
         cfg.StrOpt(
             "es_doc_type", default="notification", help="The type of documents in Elasticsearch."
@@ -215,13 +217,13 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
         cfg.BoolOpt(
             "filter_error_trace",
             default=False,
-            help="Store traces with errors a second time, in a place of their own.",
+            help="Store traces with errors a second time, in a separate place.",
         ),
     ],
     "profiler_otlp": [
         cfg.StrOpt(
             "service_name_prefix",
-            help="What OpenTelemetry sees before the name of the service.",
+            help="The prefix of the service's name in OpenTelemetry.",
         )
     ],
     "cors": list(cors.CORS_OPTS),
@@ -254,7 +256,7 @@ def list_options() -> list[tuple[str, list[cfg.Opt]]]:
 
 
 def set_library_defaults() -> None:
-    """The headers and methods of Placement, which browsers have to be told."""
+    """Set the headers and methods of Placement as the defaults of CORS."""
     cors.set_defaults(
         allow_headers=_ALLOWED_HEADERS,
         expose_headers=_EXPOSED_HEADERS,

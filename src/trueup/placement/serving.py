@@ -29,28 +29,28 @@ from trueup.placement.middleware.request_buffering import SPARE_THREADS, Request
 from trueup.placement.store import migrations
 from trueup.placement.store.engine import availability
 
-# Requests that are under way may end, for as long as load balancers wait for an answer.
+# Requests in progress may take as long as load balancers wait for an answer.
 _SECONDS_TO_STOP = 60
 _SECONDS_BETWEEN_SIGNALS = 1.0
 _SECONDS_OF_NOTICE = 0.5
 
 _CONNECTIONS_MAX = 16_384
-"""Of clients, for each worker. An idle one costs a file and some kilobytes, and the server closes
-it after 30 s. Where there are more, the next one has to wait for that."""
+"""Connections of clients, for each worker. An idle one costs a file and some kilobytes, and the
+server closes it after 30 s. Further connections wait for that."""
 _OTHER_FILES = 256
 
 
 class Unusable(Exception):
-    """The service cannot be started with these options; the text says why, and what to do."""
+    """The service cannot start with these options; the text has the reason and the remedy."""
 
 
 class DatabaseAway(Exception):
-    """The database does not answer; the text is that of its driver."""
+    """The database does not answer; the text is its driver's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What each worker builds: the service of these command-line options, or an embedded one."""
+    """The service of these command-line options, or an embedded one; each worker builds it."""
 
     words: tuple[str, ...]
     embedded_url: str | None
@@ -63,7 +63,7 @@ class Service:
         return config.from_mapping(given).source
 
     def files(self) -> str:
-        """The files that describe the service, as the beginning of a sentence about them."""
+        """The files that configure the service, as the prefix of a message."""
         try:
             return f"{config.files_of(self.source())}: " if self.embedded_url is None else ""
         except ConfigurationUnusable:
@@ -82,7 +82,7 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class ListenOptions:
-    """Where to listen, and with how many workers of how many threads each."""
+    """The listening address, the number of workers, and the threads of each."""
 
     host: str
     port: int
@@ -95,10 +95,10 @@ class ListenOptions:
 def choose(
     words: Sequence[str], database_url: str | None, folder: Path, folder_named: bool = False
 ) -> Service:
-    """placement.conf's service if the words, files or variables name a database; else embedded.
+    """placement.conf's service if options, files or variables name a database; else embedded.
 
-    `folder` is where a new embedded database is kept. Raises Unusable, also if an operator named
-    the folder and it would be ignored.
+    `folder` is for a new embedded database. Raises Unusable, also if an operator named the folder
+    and it would be ignored.
     """
     if database_url and words:
         raise Unusable("--database and --config-file name two services: use one of them.")
@@ -120,7 +120,7 @@ def choose(
 
 
 def _named(words: Sequence[str], database_url: str | None) -> Service | None:
-    """The service whose database is named; None: no option, file or variable names one."""
+    """The service with a configured database; None if no option, file or variable names one."""
     if database_url:
         return Service((), database_url)
     try:
@@ -131,7 +131,7 @@ def _named(words: Sequence[str], database_url: str | None) -> Service | None:
 
 
 def serve(service: Service, listen: ListenOptions, say: Callable[[str], None]) -> None:
-    """Serve until SIGTERM or SIGINT; requests that are under way are answered first.
+    """Serve until SIGTERM or SIGINT; requests in progress are answered first.
 
     Raises Unusable and DatabaseAway before anything listens.
     """
@@ -140,7 +140,7 @@ def serve(service: Service, listen: ListenOptions, say: Callable[[str], None]) -
     server = _server(listen, address)
     server.on_startup(functools.partial(say, _greeting(service, address, listen.port)))
     build = functools.partial(_build_in_worker, service, listen.threads)
-    # By reference and not as a closure: workers may be started without a copy of our memory.
+    # A partial and not a closure: workers may start without a copy of this process's memory.
     server.serve(target_loader=build, wrap_loader=False)
 
 
@@ -158,14 +158,14 @@ def _build_in_worker(service: Service, threads: int) -> RequestBuffering:
 
 
 def _end_at_the_first(set_signals: Callable[[], Any], application: RequestBuffering) -> Any:
-    """Set granian's handlers, which then get one signal and no other.
+    """Set granian's handlers, which then get only the first signal.
 
-    SAFETY: the first signal says it all. granian's handler waits for ever at the third, and holds
-    the lock of the interpreter meanwhile, so no request that is under way would be answered. There
-    is no public way to say this to granian.
+    SAFETY: granian's handler blocks for ever at the third signal, and holds the lock of the
+    interpreter meanwhile, so no request in progress would be answered. granian has no public
+    option for this.
 
-    For a moment before that, clients are told with each answer that the connection ends: at the
-    signal granian closes those that are idle, perhaps while the next request is on its way.
+    For a moment before granian gets the signal, each answer closes its connection: granian then
+    closes idle connections, perhaps while the next request is on its way.
     """
     event = set_signals()
     handle: Any = signal.getsignal(signal.SIGTERM)
@@ -232,7 +232,7 @@ def _require_loopback(address: str) -> None:
 def _require_free(address: str, port: int) -> None:
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with socket.socket(family) as probe:
-        # As the server does, so that connections of an earlier server do not prevent it.
+        # As the server does, so that connections of an earlier server do not matter.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((address, port))
@@ -253,8 +253,8 @@ def _server(listen: ListenOptions, address: str) -> Any:
         websockets=False,
         workers=listen.workers,
         blocking_threads=listen.threads + SPARE_THREADS,
-        # granian's own limit is 1024 for all workers together: whoever opened so many connections,
-        # without a token, kept everybody else out.
+        # granian's own limit is 1024 for all workers together: one client without a token could
+        # open so many connections, and lock all others out.
         backpressure=max(_open_files() - _OTHER_FILES, _OTHER_FILES),
         workers_kill_timeout=_SECONDS_TO_STOP,
         log_level=LogLevels.error,
@@ -262,7 +262,7 @@ def _server(listen: ListenOptions, address: str) -> Any:
 
 
 def _open_files() -> int:
-    """Allow this process and its workers as many open files as they may have; how many that is."""
+    """Raise the limit of open files of this process and its workers, and return it."""
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     wanted = _CONNECTIONS_MAX + _OTHER_FILES
     allowed = wanted if most == resource.RLIM_INFINITY else min(most, wanted)
@@ -271,11 +271,11 @@ def _open_files() -> int:
 
 
 class _RemindingServer(MPServer):
-    """A server that sends SIGTERM to its workers until they have ended.
+    """A server that repeats SIGTERM until its workers have ended.
 
-    A worker that is starting loses a SIGTERM: right after the fork it runs its parent's handler,
-    and granian's own has no effect before the worker listens. granian sends one SIGTERM, and would
-    wait for such a worker until it kills it.
+    A starting worker loses a SIGTERM: right after the fork it runs its parent's handler, and
+    granian's own has no effect before the worker listens. granian sends one SIGTERM, waits for such
+    a worker, and then kills it.
     """
 
     def _stop_workers(self) -> None:
@@ -293,7 +293,7 @@ class _RemindingServer(MPServer):
     def _remind(workers: Sequence[Any], ended: threading.Event) -> None:
         while not ended.wait(_SECONDS_BETWEEN_SIGNALS):
             for worker in workers:
-                # Nothing is sent to one that has ended.
+                # An ended worker gets no signal.
                 worker.terminate()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The service in a worker of a WSGI server: built from placement.conf and the environment."""
+"""Builds the service in a worker of a WSGI server, from placement.conf and the environment."""
 
 import sys
 
@@ -8,10 +8,10 @@ from trueup.placement.store import migrations
 
 
 def init_application() -> app.PlacementApplication:
-    """The service that placement.conf describes, with logging as [DEFAULT] says.
+    """The service of placement.conf, with logging by [DEFAULT].
 
-    Raises ConfigurationUnusable, and what a database without tables says. A database that does not
-    answer is waited for. No connection is left open, so a server may fork afterwards.
+    Raises ConfigurationUnusable, and the error of a database without tables; a database that does
+    not answer is no error. No connection is left open, so a server may fork afterwards.
     """
     source = config.load()
     config.set_up_logging(source)
@@ -22,7 +22,7 @@ def init_application() -> app.PlacementApplication:
 
 
 def application_or_exit() -> app.PlacementApplication:
-    """The same. What an operator has to mend is one sentence on standard error."""
+    """The service; an error of the configuration ends the process with one line."""
     try:
         return init_application()
     except config.ConfigurationUnusable as error:

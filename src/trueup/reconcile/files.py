@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files: the one way in which Trueup writes a file. It is there whole, or as it was before."""
 
+import gzip
 import os
 import stat
 import tempfile
-from contextlib import suppress
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
+
+import msgspec
 
 # What Trueup says of a cloud is for the operator who asked.
 PRIVATE = 0o600
@@ -18,6 +24,30 @@ class FileUnwritable(Exception):
 
     path: str
     reason: str
+
+
+Kind = Literal["audit", "copy of a ledger", "plan", "snapshot"]
+
+
+@dataclass(eq=False)
+class FileUnreadable(Exception):
+    """This file cannot be read, or is not what it is taken for: something that Trueup wrote."""
+
+    path: str
+    kind: Kind
+    reason: str
+
+
+@contextmanager
+def reading(path: Path, kind: Kind) -> Iterator[None]:
+    """Whatever is wrong with a file that is read inside of this raises FileUnreadable."""
+    try:
+        yield
+    except (gzip.BadGzipFile, EOFError, zlib.error, msgspec.DecodeError, UnicodeError) as error:
+        reason = f"it is not {'an' if kind == 'audit' else 'a'} {kind} ({error})"
+        raise FileUnreadable(str(path), kind, reason) from error
+    except OSError as error:
+        raise FileUnreadable(str(path), kind, error.strerror or str(error)) from error
 
 
 def refuse_unwritable(path: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares two answers by what they mean. Pure.
+"""Compares the meaning of two answers. Pure.
 
 Placement promises no order of its lists. The texts of errors are for people, and are not compared.
 """

@@ -87,7 +87,7 @@ class AskedOverHttp:
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """Both services, and the pause before Trueup is asked again for candidates."""
+    """Both services, and the pause before candidates are requested again."""
 
     upstream: Asked
     trueup: Asked

@@ -13,7 +13,6 @@ from tests.cli.running import trueup
 from tests.reconcile.small import Small
 from trueup.cli import driving
 from trueup.reconcile import changes
-from trueup.reconcile import runs as runs_module
 from trueup.reconcile.changes import Reply
 from trueup.reconcile.clock import now
 from trueup.reconcile.plan.plan_file import load
@@ -174,18 +173,18 @@ def test_what_is_left_after_the_write_is_told(small, plan_file, monkeypatch):
     ran = trueup("apply", plan_file, "-f", "json")
     assert [row["Result"] for row in ran.json()] == ["done"] * 4
     assert ran.code == 3
-    assert ran.err.count("Still found after the write: ") == 4
+    assert ran.err.count("Found again after the write: ") == 4
 
 
 def test_a_cell_that_falls_silent_leaves_open_whether_it_helped(small, plan_file):
     cell = small.folder / "nova_cell2.sqlite"
-    real = runs_module.left_of
+    real = driving.verify
 
     def silent(*words):
         cell.rename(cell.with_suffix(".away"))
         return real(*words)
 
-    with mock.patch.object(driving, "left_of", silent):
+    with mock.patch.object(driving, "verify", silent):
         ran = trueup("apply", plan_file)
     assert ran.code == 5
     assert "Whether it helped could not be checked for " in ran.err

@@ -51,9 +51,7 @@ def test_a_class_without_an_inventory_cannot_be_given_back(small, nova_conf, tmp
 
 
 @pytest.mark.parametrize("amount", [0, -3])
-def test_a_ledger_with_an_amount_below_one_is_rehearsed_as_it_is(
-    small, nova_conf, tmp_path, amount
-):
+def test_a_ledger_with_an_amount_below_one_is_not_rehearsed(small, nova_conf, tmp_path, amount):
     """Somebody has changed a row by hand: over its API Placement takes no such amount."""
     consumer = small.consumer("wrong-provider")
     small.sql(
@@ -65,14 +63,12 @@ def test_a_ledger_with_an_amount_below_one_is_rehearsed_as_it_is(
     path = tmp_path / "plan.json"
     planned = trueup("plan", "--interval", 0.01, "--out", path)
     assert planned.code == 3
-    number = 1 + [step.consumers for step in load(path).steps].index((consumer,))
-    assert f"Step {number} cannot be taken back: {consumer} holds VCPU={amount} of " in planned.err
     ran = trueup("rehearse", path, "-f", "json")
-    assert ran.code == 0, ran.out + ran.err
+    assert ran.code == 5
+    assert f"consumer {consumer}: it holds VCPU={amount}, and Placement takes no such" in ran.err
     assert trueup("apply", path).code == 0
     undone = trueup("undo", load(path).id, "-f", "json")
     assert undone.code == 4
     [refused] = [row for row in undone.json() if row["Result"] == "refused"]
     assert refused["Subject"] == consumer
-    assert f"VCPU={amount}" in refused["Reason"]
-    assert "takes no amount below 1" in refused["Reason"]
+    assert "less than the minimum" in refused["Reason"]

@@ -31,13 +31,13 @@ def test_every_instance_is_mapped_unless_it_is_archived(healthy):
         row["instance_uuid"]: row
         for row in rows(healthy, "nova_api", "SELECT * FROM instance_mappings")
     }
-    for one in healthy.blueprint.instances:
-        if one.state is LifecycleState.ARCHIVED:
-            assert one.uuid not in mapped
+    for instance in healthy.blueprint.instances:
+        if instance.state is LifecycleState.ARCHIVED:
+            assert instance.uuid not in mapped
         else:
-            row = mapped[one.uuid]
-            assert row["cell_id"] == (one.cell.number if one.cell else None)
-            assert row["queued_for_delete"] == (one.state is LifecycleState.DELETED)
+            row = mapped[instance.uuid]
+            assert row["cell_id"] == (instance.cell.number if instance.cell else None)
+            assert row["queued_for_delete"] == (instance.state is LifecycleState.DELETED)
 
 
 def test_a_booting_instance_has_a_build_request_and_no_cell(healthy):
@@ -51,7 +51,7 @@ def test_request_specs_say_whether_the_root_is_a_volume(healthy):
         row["instance_uuid"]: json.loads(row["spec"])["nova_object.data"]
         for row in rows(healthy, "nova_api", "SELECT * FROM request_specs")
     }
-    backed = {one.uuid for one in healthy.blueprint.instances if one.volume_backed}
+    backed = {instance.uuid for instance in healthy.blueprint.instances if instance.volume_backed}
     assert backed
     assert {uuid for uuid, spec in specs.items() if spec["is_bfv"]} == backed & specs.keys()
 
@@ -63,5 +63,7 @@ def test_aggregates_name_hosts(healthy):
         "SELECT uuid, host FROM aggregates JOIN aggregate_hosts ON aggregates.id = aggregate_id",
     )
     assert {(row["uuid"], row["host"]) for row in members} == {
-        (one.uuid, host.name) for one in healthy.blueprint.aggregates for host in one.hosts
+        (aggregate.uuid, host.name)
+        for aggregate in healthy.blueprint.aggregates
+        for host in aggregate.hosts
     }

@@ -7,7 +7,7 @@ from trueup.lab.blueprint import SETTLED_STATES, LifecycleState
 
 def in_state(cloud, *states):
     """Rows of `instances` whose blueprint has one of these states."""
-    wanted = {one.uuid for one in cloud.blueprint.instances if one.state in states}
+    wanted = {instance.uuid for instance in cloud.blueprint.instances if instance.state in states}
     return [row for uuid, row in instances(cloud).items() if uuid in wanted]
 
 
@@ -69,7 +69,7 @@ def test_deleted_instances_have_their_id_as_deleted_and_hold_nothing(healthy):
 
 
 def test_volume_backed_instances_have_a_volume_as_root_and_no_image(healthy):
-    backed = {one.uuid for one in healthy.blueprint.instances if one.volume_backed}
+    backed = {instance.uuid for instance in healthy.blueprint.instances if instance.volume_backed}
     for uuid, row in instances(healthy).items():
         query = f"SELECT * FROM block_device_mapping WHERE instance_uuid = '{uuid}'"
         [root] = [

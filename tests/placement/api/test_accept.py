@@ -7,7 +7,7 @@ from trueup.placement.api.accept import quality
 @pytest.mark.parametrize(
     ("accept", "html", "json"),
     [
-        # What is named most exactly counts, and of what is repeated the first.
+        # The most exact range counts, and of repeated ones the first.
         ("*/*;q=0.1, application/json;q=0", 0.1, 0),
         ("text/*;q=0.3, */*;q=0", 0.3, 0),
         ("application/json;q=0.2, application/json", 0, 0.2),

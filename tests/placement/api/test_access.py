@@ -90,7 +90,7 @@ def test_readers_may_not_ask_for_the_usages_of_no_project(client: Client, query:
 def test_the_usages_of_a_project_belong_to_no_user(
     serve: Callable[..., Client], empty_ledger: str, tmp_path: Path
 ) -> None:
-    """A rule about users may not compare the caller with itself, and let everyone in."""
+    """A rule about users must not compare the caller with itself, which would permit everyone."""
     policies = tmp_path / "policy.yaml"
     own = "user_id:%(user_id)s"
     policies.write_text(f'"placement:usages": "{own}"\n"placement:traits:list": "{own}"\n')

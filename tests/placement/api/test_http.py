@@ -36,11 +36,11 @@ def test_a_query_must_be_utf_8(client: Client) -> None:
 
 def test_a_query_need_not_be_percent_encoded(client: Client) -> None:
     client.post("/resource_providers", {"name": "hé"})
-    # As servers pass what curl sends: the bytes of it, decoded as latin-1.
+    # Servers pass the bytes of curl's text, decoded as latin-1.
     sent = "é".encode().decode("latin-1")
     for asked in ("h%C3%A9", f"h{sent}"):
         found = client.get(f"/resource_providers?name={asked}").json["resource_providers"]
-        assert [one["name"] for one in found] == ["hé"]
+        assert [provider["name"] for provider in found] == ["hé"]
     reply = client.get("/resource_providers?name=\xe9")
     assert reply.status == 400
     assert "Invalid query string parameters" in reply.error["detail"]
@@ -50,7 +50,9 @@ def test_semicolons_separate_parameters(client: Client) -> None:
     client.make_provider(1)
     client.make_provider(2)
     path = f"/resource_providers?name=provider 1;uuid={UUID(1)}"
-    assert [one["uuid"] for one in client.get(path).json["resource_providers"]] == [UUID(1)]
+    assert [provider["uuid"] for provider in client.get(path).json["resource_providers"]] == [
+        UUID(1)
+    ]
     assert client.get("/usages?project_id=a;unknown=b").status == 400
     assert client.get("/resource_providers?name=a%3Bb").json == {"resource_providers": []}
 

@@ -23,7 +23,9 @@ def test_names_defaults_and_scopes_are_upstreams() -> None:
 def test_rules_are_asked_for_the_same_requests() -> None:
     def operations(rules):
         return {
-            rule.name: sorted((one["method"], one["path"]) for one in rule.operations)
+            rule.name: sorted(
+                (operation["method"], operation["path"]) for operation in rule.operations
+            )
             for rule in rules
             if hasattr(rule, "operations") and rule.name not in OWN
         }

@@ -69,6 +69,6 @@ def test_more_requests_at_once_than_ever_before_are_noted() -> None:
         requests({"PATH_INFO": "/", "depth": depth}, lambda *_: None)
 
     requests = RequestIds(application, noted.append)
-    for one in depth:
-        ask(one)
+    for count in depth:
+        ask(count)
     assert noted == [1, 2, 3, 4]

@@ -26,7 +26,7 @@ def test_the_urls_and_methods_are_upstreams() -> None:
     assert {(route.url, route.method) for route in ROUTES} == declared
 
 
-def test_what_is_added_is_below_a_path_of_its_own() -> None:
+def test_additions_are_below_a_path_of_their_own() -> None:
     assert all(route.url.startswith("/trueup/") for route in ADDITIONS)
 
 

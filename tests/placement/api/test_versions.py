@@ -25,13 +25,13 @@ def test_the_header_says_which_is_meant(header: str | None, expected: V) -> None
     assert negotiate(header) is expected
 
 
-def test_what_does_not_exist_is_not_acceptable() -> None:
+def test_an_unknown_microversion_is_not_acceptable() -> None:
     for header in ("placement 1.40", "placement 0.9", "placement 2.0"):
         with pytest.raises(Unacceptable, match="Unacceptable version header"):
             negotiate(header)
 
 
-def test_what_is_no_version_is_malformed() -> None:
+def test_other_text_is_malformed() -> None:
     for header in ("placement pony", "placement 1.2.3"):
         with pytest.raises(Malformed, match="invalid version string"):
             negotiate(header)

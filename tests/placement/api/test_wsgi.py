@@ -34,7 +34,7 @@ def test_slashes_count(client: Client) -> None:
 
 
 def test_one_line_break_at_the_end_is_not_of_the_url(client: Client) -> None:
-    """As upstream's patterns have it."""
+    """As in upstream's patterns."""
     path = f"/resource_providers/{client.make_provider(1, inventories={'VCPU': 8})}"
     assert client.get("/\n").status == 200
     assert client.delete(f"{path}/aggregates\n").status == 405
@@ -49,7 +49,7 @@ def test_one_line_break_at_the_end_is_not_of_the_url(client: Client) -> None:
 
 @pytest.mark.parametrize("kind", ["traits", "resource_classes"])
 def test_no_name_ends_with_a_line_break(client: Client, kind: str) -> None:
-    """It would stand in the header that says where the trait or the class is."""
+    """It would be in the Location header of the trait or the class."""
     made = client.put(f"/{kind}/CUSTOM_NO\n")
     assert (made.status, made.headers["location"][-10:]) == (201, "/CUSTOM_NO")
     assert client.put(f"/{kind}/CUSTOM_NO").status == 204
@@ -133,9 +133,9 @@ def test_defects_answer_500_and_are_logged(
     assert "no such table" in caplog.text
 
 
-@pytest.mark.parametrize("route", ROUTES, ids=lambda one: f"{one.method} {one.url}")
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.url}")
 def test_no_answer_shows_sql(client: Client, route: Route) -> None:
-    """Every table that a statement can need is gone, whatever it says of it."""
+    """Every table that a statement can need is gone."""
     with client.application.database.engine.begin() as connection:
         for table in sorted(metadata.tables):
             connection.exec_driver_sql(f"ALTER TABLE {table} RENAME TO hidden_{table}")
@@ -210,10 +210,8 @@ def test_a_character_that_the_tables_lack_is_bad_input(
     assert client.post("/resource_providers", {"name": "\u20ac"}).status == 200
 
 
-def test_a_text_with_a_nul_is_no_error_of_ours(
-    serve: Callable[..., Client], ledger_url: str
-) -> None:
-    """PostgreSQL stores none. No class and no trait has one, so there it is unknown."""
+def test_a_text_with_a_nul_is_bad_input(serve: Callable[..., Client], ledger_url: str) -> None:
+    """PostgreSQL cannot store it. No class and no trait has one, so there it is unknown."""
     client = serve(ledger_url)
     path = f"/resource_providers/{client.make_provider(1, inventories={'VCPU': 8})}"
     inventory = f"{path}/inventories/a\0b"
@@ -261,9 +259,9 @@ def test_a_large_answer_is_whole(client: Client) -> None:
     found = client.get("/allocation_candidates?resources=VCPU:1")
     for large in (listed, found):
         assert int(large.headers["content-length"]) == len(large.text) > 2**21
-    assert [one["name"] for one in listed.json["resource_providers"]] == names
+    assert [provider["name"] for provider in listed.json["resource_providers"]] == names
     uuids = set(map(UUID, hosts))
     requests = found.json["allocation_requests"]
     assert len(requests) == 8000
-    assert {uuid for one in requests for uuid in one["allocations"]} == uuids
+    assert {uuid for candidate in requests for uuid in candidate["allocations"]} == uuids
     assert found.json["provider_summaries"].keys() == uuids

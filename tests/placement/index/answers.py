@@ -18,7 +18,7 @@ def choices(found: Candidates) -> list[tuple[str, ...]]:
 
 
 def candidates(found: Candidates) -> list[tuple]:
-    """Amounts by provider and class, and who satisfied which group."""
+    """Amounts by provider and class, and the providers of each group."""
     answers = []
     for choice in choices(found):
         amounts: Counter[tuple[str, str]] = Counter()
@@ -41,7 +41,7 @@ def spelled(found: Candidates) -> list[str]:
 
 
 def summaries(found: Candidates) -> dict[str, dict[str, Any]]:
-    """What the answer says of each provider, by its UUID."""
+    """The summary of each provider, by its UUID."""
     every = range(len(found.summaries.revisions))
     shown = {}
     for columns in found.summaries.columns(every):
@@ -51,8 +51,8 @@ def summaries(found: Candidates) -> dict[str, dict[str, Any]]:
                 "parent": columns.parent_uuids[number],
                 "traits": columns.traits[number],
                 "resources": {
-                    one.name: (one.capacities[number], one.used[number])
-                    for one in columns.inventories
+                    inventory.name: (inventory.capacities[number], inventory.used[number])
+                    for inventory in columns.inventories
                 },
             }
     assert len(shown) == len(every)

@@ -10,12 +10,7 @@ from trueup.placement.index.search.all_trees import GenerationOptions
 from trueup.placement.index.search.candidates import find_candidates
 from trueup.placement.index.view.build import build
 from trueup.placement.index.view.columns import View
-from trueup.placement.store.reads.ledger_rows import (
-    InventoryRow,
-    LedgerRows,
-    Names,
-    ProviderRow,
-)
+from trueup.placement.store.reads.ledger_rows import InventoryRow, LedgerRows, Names, ProviderRow
 
 CLASSES = {"VCPU": 0, "MEMORY_MB": 1, "DISK_GB": 2, "SRIOV_NET_VF": 3, "PGPU": 4}
 TRAITS = {"MISC_SHARES_VIA_AGGREGATE": 1, "FAST": 2, "SMALL": 3, "RED": 4}
@@ -40,7 +35,7 @@ def view_of(hosts: Iterable[Host]) -> View:
     """The view of a cloud; parents come before their children."""
     hosts = tuple(hosts)
     ids = {host.name: number for number, host in enumerate(hosts, 1)}
-    names = dict.fromkeys(one for host in hosts for one in host.aggregates)
+    names = dict.fromkeys(uuid for host in hosts for uuid in host.aggregates)
     aggregates = {name: number for number, name in enumerate(names, 1)}
     roots: dict[str, int] = {}
     for host in hosts:
@@ -63,7 +58,9 @@ def view_of(hosts: Iterable[Host]) -> View:
                 for h in hosts
                 if h.traits
             },
-            aggregate_pairs=[(ids[h.name], aggregates[one]) for h in hosts for one in h.aggregates],
+            aggregate_pairs=[
+                (ids[h.name], aggregates[uuid]) for h in hosts for uuid in h.aggregates
+            ],
             aggregate_uuids={number: name for name, number in aggregates.items()},
         )
     )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clouds of the shapes that real ones have, and questions to them, drawn at random.
+"""Random clouds of realistic shapes, and random requests to them.
 
 Small enough to try everything: about ten providers, up to four groups. Plain randomness, because
-libraries that look for the simplest failure ask nearly always for what nobody has.
+libraries that shrink failures nearly always request resources that no provider has.
 """
 
 import random
@@ -21,7 +21,7 @@ CLASSES_OF = {
     "sharing": ("VCPU", "DISK_GB"),
     "odd": ("VCPU", "DISK_GB", "SRIOV_NET_VF"),
 }
-"""What there is to ask for; in `bandwidth`, MEMORY_MB stands for what a network card can carry."""
+"""The classes to request; in `bandwidth`, MEMORY_MB stands for the bandwidth of a card."""
 SHAPES = tuple(CLASSES_OF)
 SUFFIXES = (("",), ("",), ("_A",), ("_A", "_B"), ("", "_A"), ("", "_A", "_B"), ("_A", "_B", "_C"))
 
@@ -33,7 +33,9 @@ def draw_forest(
     first, mixed = source.choice(shapes), source.random() < 0.3
     count = source.choice((1, 1, 2) if first in ("numa", "odd") else (1, 2, 3))
     chosen = [first, *(source.choice(shapes) if mixed else first for _ in range(count - 1))]
-    cloud = [one for n, shape in enumerate(chosen) for one in _host(source, shape, f"host{n}")]
+    cloud = [
+        provider for n, shape in enumerate(chosen) for provider in _host(source, shape, f"host{n}")
+    ]
     return cloud, list(dict.fromkeys(name for shape in chosen for name in CLASSES_OF[shape]))
 
 
@@ -125,8 +127,8 @@ def _provider(
     trait: str,
 ) -> Host:
     """One provider; now and then it lacks a class, is full, or is strict about amounts."""
-    totals = {one: source.choice((1, 3, 4, 4)) for one in classes if source.random() < 0.93}
-    used = {one: source.choice((0, 0, 0, 0, 0, 1, total)) for one, total in totals.items()}
+    totals = {name: source.choice((1, 3, 4, 4)) for name in classes if source.random() < 0.93}
+    used = {name: source.choice((0, 0, 0, 0, 0, 1, total)) for name, total in totals.items()}
     return Host(
         name,
         totals,

@@ -15,14 +15,14 @@ Part = tuple[RequestGroup, tuple[tuple[str, int], ...]]
 
 
 def naive_candidates(hosts: Iterable[Host], request: CandidateRequest) -> set[tuple]:
-    """All answers, each with who satisfied which group."""
+    """All candidates, each with the providers of its groups."""
     cloud = _Cloud(tuple(hosts))
     parts: list[Part] = []
     for group in request.groups:
         if group.suffix:
             parts.append((group, group.resources))
         else:
-            parts += [(group, (one,)) for one in group.resources]
+            parts += [(group, (resource,)) for resource in group.resources]
     found = set()
     for anchor in cloud.anchors(request):
         givers = [cloud.givers(anchor, group, resources) for group, resources in parts]

@@ -35,7 +35,7 @@ def asked(task: BackgroundTask, clock: Clock, after: float) -> None:
     task.ask()
 
 
-def test_whoever_asks_late_waits_for_a_run(clock: Clock) -> None:
+def test_a_late_request_waits_for_a_run(clock: Clock) -> None:
     work = Work(clock)
     task = BackgroundTask(work, clock)
     asked(task, clock, after=1)
@@ -48,7 +48,7 @@ def test_whoever_asks_late_waits_for_a_run(clock: Clock) -> None:
     assert work.runs == 2
 
 
-def test_whoever_asks_in_time_does_not_wait_and_starts_one_run(clock: Clock) -> None:
+def test_a_request_in_time_does_not_wait_and_starts_one_run(clock: Clock) -> None:
     work = Work(clock)
     work.may_end.clear()
     task = BackgroundTask(work, clock)
@@ -63,7 +63,7 @@ def test_whoever_asks_in_time_does_not_wait_and_starts_one_run(clock: Clock) -> 
 def test_a_run_that_takes_long_is_followed_by_a_long_pause(
     clock: Clock, chance: float, pause_seconds: float
 ) -> None:
-    """How long depends on chance: workers that begin together do not run at the same moments."""
+    """The pause is random, so that workers that begin together do not run at the same moments."""
     work = Work(clock, seconds=1)
     task = BackgroundTask(work, clock, chance=lambda: chance)
     asked(task, clock, after=5)
@@ -94,7 +94,7 @@ def test_a_run_that_fails_is_logged_and_tried_again(
     assert "the server is away" in caplog.text
 
 
-def test_nobody_waits_for_a_run_that_takes_as_long_as_the_one_before(clock: Clock) -> None:
+def test_no_request_waits_for_a_run_as_long_as_the_one_before(clock: Clock) -> None:
     work = Work(clock, seconds=4)
     task = BackgroundTask(work, clock, chance=lambda: 0.0)
     asked(task, clock, after=5)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Invariant 3: a view has all writes that any worker acknowledged before it was asked for."""
+"""Invariant 3: a view includes all writes that any worker acknowledged before the call."""
 
 import logging
 import os
@@ -68,7 +68,7 @@ def used(index: Index, number: int = 1) -> int:
 
 
 def allocate(tx: Any, consumer: int, amount: int) -> None:
-    """As the ledger's own statements do."""
+    """With the store's own functions."""
     row = {"consumer_id": UUID(consumer), "resource_provider_id": 1, "resource_class_id": 0}
     tx.execute(insert(tables.allocations), row | {"used": amount})
 
@@ -238,7 +238,7 @@ def test_threads_wait_while_the_first_one_loads(
         assert loading.wait(30)
         others = [pool.submit(index.view) for _ in range(2)]
         released.set()
-        views = [one.result(30) for one in (first, *others)]
+        views = [future.result(30) for future in (first, *others)]
     assert len(loads) == 1
     assert all(view is loads[0] for view in views)
 
@@ -259,7 +259,7 @@ def test_after_a_write_of_its_own_a_process_does_not_ask_whether_there_was_one(
     client.claim(100, {1: {"VCPU": 3}})
     queries = selected_from(client.application.database)
     assert used(index) == 3
-    assert not [one for one in queries if "sum(trueup_changes" in one]
+    assert not [query for query in queries if "sum(trueup_changes" in query]
     assert len(queries) == 2, "what was published, and the usage that it is about"
     # That is over when the write is in the view.
     queries.clear()
@@ -267,7 +267,7 @@ def test_after_a_write_of_its_own_a_process_does_not_ask_whether_there_was_one(
     assert len(queries) == 1
 
 
-def test_what_did_not_change_is_shared(small: tuple[Client, Index]) -> None:
+def test_unchanged_objects_are_shared(small: tuple[Client, Index]) -> None:
     client, index = small
     client.make_provider(2, inventories={"DISK_GB": 8}, traits=("HW_CPU_X86_AVX",))
     before = index.view()
@@ -285,7 +285,7 @@ def test_what_did_not_change_is_shared(small: tuple[Client, Index]) -> None:
 def test_foreign_writes_are_found_within_seconds(
     service: Client, other: Index, clock: Clock
 ) -> None:
-    """They write to the same tables and publish nothing. Deleting changes no generation."""
+    """Foreign writers publish nothing, and deleting a consumer changes no generation."""
     service.claim(100, {1: {"VCPU": 3}})
     assert used(other) == 3
     with service.application.database.transaction() as tx:
@@ -331,7 +331,7 @@ def test_foreign_writes_are_looked_for_after_a_pause_and_beside_the_requests(
     assert differences(index.view(), true_view(client)) == []
 
 
-def test_what_requests_read_meanwhile_is_not_lost_to_a_search(
+def test_changes_that_requests_read_meanwhile_survive_a_search(
     small: tuple[Client, Index], clock: Clock
 ) -> None:
     """The search found a foreign write in an older snapshot than the one of the last request."""

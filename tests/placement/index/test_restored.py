@@ -46,7 +46,7 @@ def ledger(tmp_path: Path) -> Ledger:
 def test_a_worker_that_writes_on_sees_what_was_lost(
     ledger: Ledger, serve: Callable[..., Client]
 ) -> None:
-    """It numbers its changes on, so no number falls; and its claim takes over the generation."""
+    """It continues its numbers, so no number falls; and its claim hides the generation."""
     writer, clock = serve(ledger.url), Clock()
     writer.make_provider(1, inventories={"VCPU": 8})
     with closing(Database(ledger.url)) as database:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Watches and stops what an index asks its database, and the clock that it looks at."""
+"""Watches and stops the queries of an index, and gives it a clock."""
 
 import threading
 from typing import Any

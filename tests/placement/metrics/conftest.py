@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A service with metrics, and what its metrics say."""
+"""A service with metrics, and the values of its metrics."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -29,11 +29,12 @@ def metered(serve: Callable[..., Client], empty_ledger: str, tmp_path: Path) -> 
 def read(text: str) -> dict[tuple[str, ...], float]:
     """The samples, by name and the values of the labels in the order of the labels' names."""
     return {
-        (one.name.removeprefix("trueup_placement_"), *(v for _, v in sorted(one.labels.items()))): (
-            one.value
-        )
+        (
+            sample.name.removeprefix("trueup_placement_"),
+            *(v for _, v in sorted(sample.labels.items())),
+        ): sample.value
         for family in parser.text_string_to_metric_families(text)
-        for one in family.samples
+        for sample in family.samples
     }
 
 

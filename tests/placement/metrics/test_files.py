@@ -48,8 +48,8 @@ class Worker:
 def workers(tmp_path: Path):
     both = [Worker(tmp_path), Worker(tmp_path)]
     yield both
-    for one in both:
-        one.kill()
+    for worker in both:
+        worker.kill()
 
 
 def scraped(folder: Path) -> dict[tuple[str, ...], float]:

@@ -187,7 +187,7 @@ def test_metrics_are_off_by_default(client: Client) -> None:
         ({"metrics_path": PATH, "metrics_folder": "/dev/null/x"}, "cannot be written"),
     ],
 )
-def test_options_that_cannot_be_are_refused(
+def test_invalid_options_are_refused(
     serve: Callable[..., Client], empty_ledger: str, options: dict[str, str], says: str
 ) -> None:
     with pytest.raises(ConfigurationUnusable, match=says):
@@ -200,7 +200,9 @@ def test_the_log_has_seconds_only_if_asked_for(
     caplog.set_level(logging.INFO, "placement.requestlog")
     serve(empty_ledger).get("/")
     serve(empty_ledger, trueup={"log_request_time": True}).get("/")
-    usual, timed = (one.getMessage() for one in caplog.records if one.name.endswith("requestlog"))
+    usual, timed = (
+        record.getMessage() for record in caplog.records if record.name.endswith("requestlog")
+    )
     text, _, seconds = timed.partition(" time: ")
     assert text == usual
     assert 0 < float(seconds) < 60

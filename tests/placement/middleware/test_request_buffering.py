@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients that send or read slowly take no turn; test_web_servers asks a real server."""
+"""Clients that send or read slowly take no turn; test_web_servers tests a real server."""
 
 import io
 import threading
@@ -14,7 +14,7 @@ from trueup.placement.middleware.request_buffering import ANSWERS_MAX, BODIES_MA
 
 
 class Held:
-    """A body that comes when it is told to."""
+    """A body that arrives when the test says so."""
 
     def __init__(self) -> None:
         self.comes, self.is_read = threading.Event(), threading.Event()
@@ -42,16 +42,16 @@ def test_bodies_that_do_not_come_leave_the_turn_to_others() -> None:
     held = [Held() for _ in range(BODIES_MAX)]
     answers: list[tuple[str, bytes]] = []
     asking = [
-        threading.Thread(target=lambda one=one: answers.append(ask(application, one, "4")))
-        for one in held
+        threading.Thread(target=lambda body=body: answers.append(ask(application, body, "4")))
+        for body in held
     ]
-    for thread, one in zip(asking, held, strict=True):
+    for thread, body in zip(asking, held, strict=True):
         thread.start()
-        one.is_read.wait()
+        body.is_read.wait()
     assert ask(application, io.BytesIO(), "0") == ("200 OK", b"")
     assert ask(application, io.BytesIO(b"body"), "4")[0] == "503 Service Unavailable"
-    for one in held:
-        one.comes.set()
+    for body in held:
+        body.comes.set()
     for thread in asking:
         thread.join()
     assert answers == [("200 OK", b"body")] * BODIES_MAX
@@ -100,7 +100,7 @@ def test_at_the_end_each_answer_ends_its_connection() -> None:
 def test_no_more_is_read_than_a_body_may_have() -> None:
     application = RequestBuffering(echo, turns=1, length_max=3)
     assert ask(application, io.BytesIO(b"too long"), "") == ("200 OK", b"too ")
-    # What says that it is too long is refused by whoever looks at its length.
+    # A body with too large a Content-Length is refused by the check of its length.
     for length in ("4", "8", "9" * 5000):
         assert ask(application, io.BytesIO(b"too long"), length) == ("200 OK", b"")
 
@@ -132,12 +132,12 @@ def test_no_more_threads_send_blocks_than_the_server_can_spare() -> None:
     inner = InBlocks()
     application = RequestBuffering(inner, turns=1, length_max=100)
     slow = [begun(application) for _ in range(ANSWERS_MAX)]
-    for one in slow:
-        assert next(iter(one)) == b"first"
+    for answer in slow:
+        assert next(iter(answer)) == b"first"
     assert begun(application) == [b"firstlast"]
     assert inner.open_count == ANSWERS_MAX
-    for one in slow:
-        one.close()
+    for answer in slow:
+        answer.close()
     assert inner.open_count == 0
     with closing(begun(application)) as again:
         assert list(again) == [b"first", b"last"]
@@ -151,4 +151,4 @@ def test_an_answer_that_is_closed_twice_frees_its_place_once() -> None:
         begun_and_left.close()
     slow = [begun(application) for _ in range(ANSWERS_MAX)]
     assert begun(application) == [b"firstlast"]
-    assert not [one for one in slow if isinstance(one, list)]
+    assert not [answer for answer in slow if isinstance(answer, list)]

@@ -51,7 +51,7 @@ def headers(key: str) -> dict[str, str]:
 
 
 def names() -> list[str]:
-    return [one["name"] for one in TRACED]
+    return [point["name"] for point in TRACED]
 
 
 def test_a_signed_request_is_traced_with_its_url(serve, empty_ledger):
@@ -70,8 +70,10 @@ def test_with_trace_sqlalchemy_it_has_the_statements(serve, empty_ledger):
     client.get("/resource_providers", headers=headers(KEY))
     assert names()[:2] == ["wsgi-start", "db-start"]
     assert names().count("db-start") == names().count("db-stop") > 0
-    statements = [one["info"]["db"]["statement"] for one in TRACED if one["name"] == "db-start"]
-    assert any("resource_providers" in one for one in statements)
+    statements = [
+        point["info"]["db"]["statement"] for point in TRACED if point["name"] == "db-start"
+    ]
+    assert any("resource_providers" in statement for statement in statements)
 
 
 @pytest.mark.parametrize("key", ["another-key", ""], ids=["another key", "no headers"])
@@ -123,12 +125,12 @@ def test_without_the_library_the_service_starts_and_says_that_nothing_is_traced(
 
 @pytest.mark.parametrize("group", ["profiler", "profiler_otlp"])
 def test_the_options_are_those_of_osprofiler(group):
-    theirs = {one.name: one for one in dict(opts.list_opts())[group]}
-    ours = {one.name: one for one in OPTIONS[group]}
+    theirs = {option.name: option for option in dict(opts.list_opts())[group]}
+    ours = {option.name: option for option in OPTIONS[group]}
     assert set(ours) == set(theirs)
-    for name, one in ours.items():
+    for name, option in ours.items():
         same = ("default", "secret", "deprecated_opts")
-        assert type(one.type) is type(theirs[name].type)
-        assert [getattr(one, field) for field in same] == [
+        assert type(option.type) is type(theirs[name].type)
+        assert [getattr(option, field) for field in same] == [
             getattr(theirs[name], field) for field in same
         ]

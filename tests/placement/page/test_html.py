@@ -22,7 +22,7 @@ def calm(browser: Browser) -> Browser:
 
 
 def is_shown(browser: Browser, condition: str) -> bool:
-    """Not while one page goes and the next one comes."""
+    """Whether the page is shown; False during the change of pages."""
     try:
         return browser.evaluate(condition)
     except PageFailed:

@@ -30,7 +30,7 @@ def test_other_names_of_loopback_are_served(ledger_url, host):
         assert requests.get(f"http://{netloc}:{port}/", timeout=30).status_code == 200
 
 
-def test_what_cannot_be_served_is_refused_before_it_listens(ledger_url, tmp_path):
+def test_an_unusable_address_is_refused_before_it_listens(ledger_url, tmp_path):
     at = ListenAt("127.0.0.1", 0)
     with pytest.raises(ConfigurationUnusable), serving((), f"sqlite:///{tmp_path / 'x'}", at):
         pass

@@ -91,7 +91,7 @@ def test_one_provider(site_url):
         assert words in found
     assert "2 consumers of this provider." in found
     child = text(site_url, f"/provider/{UUID(CHILD)}")
-    assert "It is in none." in child
+    assert "It is in no aggregate." in child
     assert "1 consumer of this provider." in child
 
 
@@ -112,15 +112,13 @@ def test_one_consumer(site_url):
 
 
 def test_rows_that_do_not_fit_are_told(site_url, tmp_path):
-    assert "the ledger does not know whose it is" in text(site_url, f"/consumer/{ROWLESS}")
+    assert "the ledger does not know their owner" in text(site_url, f"/consumer/{ROWLESS}")
     assert "has no row of its own" in text(site_url, f"/provider/{UUID(FULL)}")
     url = ledger.write(tmp_path)
     damage.execute(url, "DELETE FROM inventories WHERE total = 2")
     rootless = "root_provider_id = NULL, parent_provider_id = 999"
     damage.execute(url, f"UPDATE resource_providers SET {rootless} WHERE uuid = '{UUID(FULL)}'")
-    assert (
-        b"held, and there is no inventory of it" in asked(url, f"/provider/{UUID(CHILD)}").content
-    )
+    assert b"held, without an inventory" in asked(url, f"/provider/{UUID(CHILD)}").content
     broken = asked(url, f"/provider/{UUID(FULL)}").content
     assert b"its row is gone" in broken
     assert b"none is recorded" in broken
@@ -130,7 +128,7 @@ def test_a_search(site_url):
     assert UUID(HOST) in text(site_url, "/search?q=SCRIPT")
     assert "In this aggregate" in text(site_url, f"/search?q={UUID(50)}")
     assert UUID(101) in text(site_url, "/search?q=a-project")
-    assert "Nothing has nobody in its name" in text(site_url, "/search?q=nobody")
+    assert "No provider or consumer has nobody in its name" in text(site_url, "/search?q=nobody")
     assert "Type a part" in text(site_url, "/search?q=+%00")
 
 
@@ -170,7 +168,7 @@ def test_a_question_that_cannot_be_asked_is_told_beside_the_form(site_url, query
         ("/?" + "&".join(f"a{n}=1" for n in range(30)), 400),
     ],
 )
-def test_what_is_not_there_is_a_page_too(site_url, path, status):
+def test_an_unknown_path_is_a_page_too(site_url, path, status):
     answer = get(site_url, path)
     assert answer.status_code == status
     assert "<h1>" in answer.text

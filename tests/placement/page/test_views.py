@@ -47,12 +47,12 @@ def test_usages_of_several_providers_are_added_and_those_of_servers_come_first()
 
 def test_a_tree_is_told_top_down():
     members = [row(4, 2), row(2, 1), row(3, 1), row(5, 4)]
-    told = [(one.provider.id, one.depth) for one in views.branches(row(1, None), members)]
+    told = [(branch.provider.id, branch.depth) for branch in views.branches(row(1, None), members)]
     assert told == [(1, 0), (2, 1), (4, 2), (5, 3), (3, 1)]
 
 
 def test_a_broken_tree_is_told_whole_and_once():
     # 2 and 3 are below each other; the parent of 4 is gone; 5 names the top as below itself.
     members = [row(2, 3), row(3, 2), row(4, 99), row(5, 1)]
-    told = [one.provider.id for one in views.branches(row(1, 5), members)]
+    told = [branch.provider.id for branch in views.branches(row(1, 5), members)]
     assert sorted(told) == [1, 2, 3, 4, 5]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A database is filled whole or not at all, and is one that a service goes on with."""
+"""A database is filled whole or not at all, and a service can use it."""
 
 import pytest
 from sqlalchemy import func, inspect, select, text
@@ -32,8 +32,8 @@ def counts(url: str) -> tuple[int, ...]:
     database = Database(url)
     with database.reading() as tx:
         found = tuple(
-            tx.scalar(select(func.count()).select_from(one))
-            for one in (providers, consumers, allocations)
+            tx.scalar(select(func.count()).select_from(table))
+            for table in (providers, consumers, allocations)
         )
     database.close()
     return found
@@ -55,8 +55,8 @@ def tables_of(url: str) -> set[str]:
 def run_by_hand(url: str, *statements: str) -> None:
     database = Database(url)
     with database.engine.begin() as connection:
-        for one in statements:
-            connection.execute(text(one))
+        for statement in statements:
+            connection.execute(text(statement))
     database.close()
 
 
@@ -117,7 +117,7 @@ def test_a_ledger_that_is_there_is_left(url):
     assert counts(url) == (3, 2, 3)
 
 
-def test_what_ends_half_way_leaves_nothing(url):
+def test_an_interrupted_fill_leaves_nothing(url):
     twice = (*CONSUMERS, FilledConsumer("c1", "p", "u", None, {HOST: {"VCPU": 1}}))
     with pytest.raises(Exception, match=r"(?i)unique|duplicate"):
         fill_database(url, PROVIDERS, twice)

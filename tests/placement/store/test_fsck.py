@@ -69,7 +69,9 @@ def damaged(database_url: str) -> Iterator[Damage]:
 
 
 def found(database: Database) -> list[tuple[str, str, bool]]:
-    return [(one.defect, one.subject, one.repairable) for one in fsck.examine(database)]
+    return [
+        (finding.defect, finding.subject, finding.repairable) for finding in fsck.examine(database)
+    ]
 
 
 def value(database: Database, query: str) -> object:
@@ -78,7 +80,7 @@ def value(database: Database, query: str) -> object:
 
 
 def check_repaired(database: Database) -> None:
-    """All is mended, once; a second repair finds nothing and changes nothing."""
+    """All findings are repaired; a second repair finds and changes nothing."""
     usage = value(database, USAGE)
     assert fsck.repair(database, NOBODY).left == ()
     assert found(database) == []
@@ -92,7 +94,7 @@ def check_stays(database: Database, defect: str) -> None:
     before = rows_of(url)
     done = fsck.repair(database, NOBODY)
     assert done.mended == ()
-    assert {one.defect for one in done.left} == {defect}
+    assert {finding.defect for finding in done.left} == {defect}
     assert rows_of(url) == before
 
 
@@ -130,7 +132,7 @@ def test_a_wrong_root_is_found_from_the_parents(damaged, root):
 
 
 def test_the_former_root_of_a_circle_becomes_its_root_again(damaged):
-    """What two nodes of a cluster could do: a tree moved below itself, with what was below it."""
+    """As two nodes of a cluster could do: a tree moved below itself, with its descendants."""
     insert = (
         "INSERT INTO resource_providers "
         "(id, uuid, name, generation, root_provider_id, parent_provider_id) VALUES "
@@ -181,7 +183,10 @@ def test_below_a_parent_that_is_gone_a_new_tree_begins(fresh_database):
         columns = "root_provider_id, parent_provider_id"
         connection.execute(text(insert.format(columns, "5, 'five', 'five', 0, 4, 4")))
         connection.execute(text(insert.format(columns, "6, 'six', 'six', 0, 4, 5")))
-    assert [one.subject for one in fsck.examine(database)] == ["provider five", "provider six"]
+    assert [finding.subject for finding in fsck.examine(database)] == [
+        "provider five",
+        "provider six",
+    ]
     assert fsck.repair(database, NOBODY).left == ()
     assert fsck.examine(database) == ()
     assert value(database, "SELECT parent_provider_id FROM resource_providers WHERE id=5") is None
@@ -216,7 +221,7 @@ def test_allocations_of_a_deleted_provider_go_and_so_does_their_consumer(damaged
     database = damaged(CONSUMER(5, "moved", 1, 1), HOLD(77, 99, "moved", 10000, 1))
     assert found(database) == [("dangling_row", "allocations row 77", True)]
     done = fsck.repair(database, NOBODY)
-    assert [one.defect for one in done.mended] == ["dangling_row", "dead_consumer"]
+    assert [finding.defect for finding in done.mended] == ["dangling_row", "dead_consumer"]
     assert found(database) == []
 
 
@@ -270,7 +275,7 @@ def test_rows_of_one_consumer_provider_and_class_are_added_up(damaged):
     [finding, *_] = fsck.examine(database)
     assert finding.evidence == "has several rows for one provider and class, 1 times"
     fsck.repair(database, NOBODY)
-    assert [one[0] for one in found(database)] == ["allocation_without_inventory"]
+    assert [finding[0] for finding in found(database)] == ["allocation_without_inventory"]
     mine = f"FROM allocations WHERE consumer_id = '{DASHED}' AND resource_provider_id = 1"
     assert value(database, f"SELECT count(*) {mine}") == 1
     assert value(database, f"SELECT used {mine}") == 5
@@ -323,19 +328,19 @@ def test_the_top_of_a_tree_and_of_a_circle():
 
 def test_circles_are_found_once_and_without_what_is_below_them():
     parents = {1: 2, 2: 3, 3: 2, 4: 4, 5: None, 6: 5, 7: 99}
-    places = {one: Place(one, str(one), parent, None) for one, parent in parents.items()}
-    assert [[one.id for one in circle] for circle in circles(places)] == [[2, 3], [4]]
+    places = {id_: Place(id_, str(id_), parent, None) for id_, parent in parents.items()}
+    assert [[place.id for place in circle] for circle in circles(places)] == [[2, 3], [4]]
 
 
 def test_only_uuids_have_forms():
     assert splits([DASHED, DASHED.upper(), PLAIN, "a-b", "ab"]) == splits(
         [PLAIN, DASHED.upper(), DASHED]
     )
-    assert [one.canonical for one in splits([DASHED, PLAIN])] == [DASHED]
+    assert [split.canonical for split in splits([DASHED, PLAIN])] == [DASHED]
     assert splits([DASHED]) == splits(["a-b", "ab"]) == []
 
 
 def test_long_lists_are_cut_into_portions():
     portions = list(in_portions(list(range(1201))))
-    assert [len(one) for one in portions] == [500, 500, 201]
+    assert [len(portion) for portion in portions] == [500, 500, 201]
     assert portions[2][-1] == 1200

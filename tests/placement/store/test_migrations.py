@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The schema through its revisions, held against what upstream makes of each."""
+"""Each revision of the schema, compared with upstream's."""
 
 import contextlib
 import functools
@@ -138,9 +138,7 @@ def test_several_that_start_at_once_upgrade_once(kind, fresh_database, opened):
 
 
 @pytest.mark.parametrize("kind", TAKEN)
-def test_who_waits_too_long_for_another_that_upgrades_changes_nothing(
-    kind, fresh_database, opened, monkeypatch
-):
+def test_an_upgrade_that_waits_too_long_changes_nothing(kind, fresh_database, opened, monkeypatch):
     monkeypatch.setattr(migrations, "_LOCK_SECONDS_MAX", 1)
     url = fresh_database(kind)
     others = sqlalchemy.create_engine(opened(url).engine.url)
@@ -195,7 +193,7 @@ def test_stamping_changes_nothing_but_the_revision(fresh_database, opened):
 def test_a_service_that_writes_to_sqlite_meanwhile_does_not_disturb(
     change: Callable[[Database], object], fresh_database, opened
 ) -> None:
-    """What reads first, and finds that another one wrote, is refused at once by SQLite."""
+    """SQLite refuses a transaction at once that reads first, while another one writes."""
     database = opened(fresh_database("sqlite"))
     migrations.upgrade(database)
 

@@ -24,7 +24,7 @@ def test_a_missing_table_of_ours_is_told_from_other_failures(database_url: str) 
         assert not own_tables.is_missing(KeyError("trueup_changes"))
 
 
-def test_what_is_there_is_left_alone(database_url: str) -> None:
+def test_existing_tables_are_left_alone(database_url: str) -> None:
     with closing(Database(database_url)) as database:
         for _ in range(2):
             database.add_own_tables()

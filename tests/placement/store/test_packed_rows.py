@@ -67,7 +67,7 @@ def test_columns_are_in_the_order_of_the_rows(ledger_url: str) -> None:
     assert columns_of([None], 3) == [[], [], []]
 
 
-def test_a_time_that_is_none_is_not_known() -> None:
+def test_an_invalid_time_is_unknown() -> None:
     assert time_of("") is None
     assert time_of("0000-00-00 00:00:00") is None
     assert time_of("2001-02-03 04:05:06") == MADE_AT

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ledger's promises: no overcommit, all or nothing, and what a claim may cost."""
+"""The ledger's guarantees: no overcommit, all or nothing, and the cost of a claim."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -183,7 +183,7 @@ def test_a_claim_takes_few_statements_and_one_commit(client: Client) -> None:
 
 
 class Statements:
-    """What an engine sends to its database."""
+    """Counts the statements and commits of an engine."""
 
     def __init__(self, engine: Engine):
         self.seen: list[str] = []

@@ -51,7 +51,7 @@ def inventories(provider: int, generation: int, **totals: int) -> WantedInventor
 def held(
     consumer: int, amounts: dict[tuple[int, str], int], generation: int | None = 1
 ) -> ConsumerAllocations:
-    places = {(UUID(one), name): amount for (one, name), amount in amounts.items()}
+    places = {(UUID(number), name): amount for (number, name), amount in amounts.items()}
     return ConsumerAllocations(UUID(consumer), "p", "u", places, "INSTANCE", generation)
 
 
@@ -140,7 +140,7 @@ def test_a_provider_may_be_emptied_with_its_consumers(cloud: Client) -> None:
 
 
 def test_an_inventory_may_shrink_below_what_is_used_of_it(cloud: Client) -> None:
-    """As with inventories alone: it is over capacity, and nobody can add to it."""
+    """As with inventories alone: it is over capacity, and no allocation can be added."""
     database = cloud.application.database
     reshape(database, [inventories(HOST, 2, VCPU=2, DISK_GB=8)], [])
     host = shown(cloud, HOST)

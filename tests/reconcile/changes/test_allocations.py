@@ -123,20 +123,6 @@ def test_a_placement_without_consumer_generations_is_not_written_to():
     assert {request.line for request in asked} == {"GET /"}
 
 
-def test_an_amount_below_one_is_refused_in_words_and_not_sent():
-    """Only a row that somebody changed by hand has one; an undo would have to give it back."""
-    asked = []
-    for amount in (0, -2):
-        after = replace(ALLOCATED, amounts={"p": {"VCPU": amount, "MEMORY_MB": 4}})
-        with answering(ROOT, asked) as url:
-            reply = changes.write(of("c", None, after, None), cloud_at(url))
-        assert (reply.accepted, reply.definite) == (False, True)
-        assert reply.reason == (
-            f"c would hold VCPU={amount} of p, and Placement takes no amount below 1"
-        )
-    assert not [request for request in asked if request.line.startswith("PUT")]
-
-
 def stuck(small: Small, consumer: str) -> bool:
     """Try what leaves a consumer without allocations in upstream; whether it is in the way."""
     nowhere = "99999999-2222-4333-8444-555555555555"

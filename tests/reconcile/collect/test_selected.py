@@ -212,27 +212,6 @@ def test_every_way_gives_the_facts_that_the_whole_cloud_has_of_it(on_both):
     check_every_way(furnished(on_both), each_of)
 
 
-def test_also_of_an_instance_whose_row_is_in_capitals(small):
-    """A cell on SQLite compares with case. SAFETY: another cell may have it as deleted."""
-    uuid = small.consumer("wrong-provider")
-    small.sql("nova_cell1", "PRAGMA foreign_keys = OFF")
-    cell = f"nova_{small.planted['wrong-provider'].cell}"
-    small.sql(cell, "UPDATE instances SET uuid = ? WHERE uuid = ?", uuid.upper(), uuid)
-    with_stranger = furnished(small)
-    host = small.planted["wrong-provider"].host
-    names = [only(instances=uuid), only(consumers=uuid), only(hosts=host)]
-    check_every_way(with_stranger, lambda _: names)
-
-
-@pytest.mark.parametrize("written", ["no-uuid", NIC.replace("1", "A")])
-def test_also_what_is_held_of_a_provider_whose_uuid_is_none_or_in_capitals(small, written):
-    """Placement refuses to search for the tree of such a provider, and does not find it."""
-    with_stranger = furnished(small)
-    small.sql("placement", "UPDATE resource_providers SET uuid = ? WHERE uuid = ?", written, NIC)
-    names = [only(consumers=STRANGER), only(providers=written), only(providers=NIC[:4])]
-    check_every_way(with_stranger, lambda _: names)
-
-
 @pytest.mark.parametrize("how", ["by hand", "by Nova", "archived"])
 def test_also_what_a_migration_of_a_deleted_instance_holds(small, how):
     uuid = with_a_move_of_a_deleted_instance(small, how)

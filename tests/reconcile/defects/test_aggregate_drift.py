@@ -4,12 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from tests.reconcile.defects.asking import declined, found, guards, reason, steps
+from tests.reconcile.defects.asking import found, guards, reason, steps
 from tests.reconcile.planning import facts_of
 from tests.scenarios.names import aggregate_of, uuid_of
-from trueup.reconcile.changes.aggregates import Aggregates
 from trueup.reconcile.defects import aggregate_drift
-from trueup.reconcile.steps import AggregatesOfHost, NodeIs, NotShared
+from trueup.reconcile.steps import Aggregates, AggregatesOfHost, NodeIs, NotShared
 from trueup.reconcile.verdicts import Declined
 
 CLOUD = "cell1\n  host h1 VCPU=8 aggregates={}\n{}"
@@ -88,14 +87,6 @@ def test_other_letters_elsewhere_do_not_matter():
     assert [row["name"] for row in found(aggregate_drift, cloud).evidence["wrongly_in"]] == ["rack"]
 
 
-def test_a_host_without_a_name_in_an_aggregate_may_be_any_host():
-    """As after `UPDATE aggregate_hosts SET host = NULL` by hand: nothing is taken out of it."""
-    facts = facts_of(CLOUD.format("rack", "aggregate rack h1"))
-    [rack] = facts.host_aggregates
-    words = reason(aggregate_drift, replace(facts, host_aggregates=(replace(rack, hosts=("",)),)))
-    assert words.startswith("the host aggregate rack has a host without a name")
-
-
 def test_without_the_aggregates_of_the_provider_there_is_no_step():
     """They may not be answered when the plan reads them again."""
     facts = facts_of(CLOUD.format("", "aggregate rack h1"))
@@ -112,17 +103,3 @@ def test_a_provider_that_is_right_meanwhile_has_no_step():
     assert aggregate_drift.remedy(one, right) == Declined(
         "the provider is in the right aggregates now"
     )
-
-
-@pytest.mark.parametrize("of_provider", ["[x]", "[x],left", "[x],rack,left"])
-def test_a_list_that_placement_refuses_is_no_step(of_provider):
-    """The uuid of a foreign aggregate was made none by hand: no list with it is accepted."""
-    words = declined(
-        aggregate_drift, CLOUD.format(of_provider, "aggregate rack h1\naggregate left")
-    )
-    assert words.startswith("it is also in an aggregate '[x]', which is no UUID")
-
-
-def test_an_aggregate_in_another_form_of_its_uuid_is_not_refused():
-    cloud = CLOUD.format("2B9E8C0A-4D1F-4C57-9E55-0B5A0C8F7A11", "aggregate rack h1")
-    assert steps(aggregate_drift, cloud)

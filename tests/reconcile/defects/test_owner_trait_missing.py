@@ -5,10 +5,9 @@ import pytest
 
 from tests.reconcile.defects.asking import declined, found, guards, steps, verdicts
 from tests.reconcile.planning import facts_of
-from trueup.reconcile.changes.traits import Traits
 from trueup.reconcile.collect.selection import Selection, chosen
 from trueup.reconcile.defects import owner_trait_missing
-from trueup.reconcile.steps import NodeIs, ServiceDown
+from trueup.reconcile.steps import NodeIs, ServiceDown, Traits
 from trueup.reconcile.verdicts import Severity
 
 CLOUD = """

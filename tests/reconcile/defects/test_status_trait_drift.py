@@ -6,9 +6,8 @@ import pytest
 from tests.reconcile.defects.asking import declined, found, guards, steps, verdicts
 from tests.reconcile.planning import facts_of
 from tests.scenarios.names import uuid_of
-from trueup.reconcile.changes.traits import Traits
 from trueup.reconcile.defects import status_trait_drift
-from trueup.reconcile.steps import ServiceDown, ServiceSetting
+from trueup.reconcile.steps import ServiceDown, ServiceSetting, Traits
 from trueup.reconcile.verdicts import Severity
 
 CLOUD = "cell1\n  host h1 VCPU=8 version=38 traits=CUSTOM_A{} {}\n"

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from msgspec import structs
 
-from tests.reconcile.observing import MINUTE, confirmed_as, confirmed_by, held, plan_of
+from tests.reconcile.observing import MINUTE, confirmed_as, confirmed_by, gains, held, plan_of
 from tests.reconcile.planning import BROKEN, audited, facts_of, planned
 from tests.scenarios.drafting import NOW, OWNER, uuid_of
 from trueup.reconcile.audit import observation
@@ -24,7 +24,7 @@ from trueup.reconcile.plan import (
     refuse_too_large,
     refuse_unfit,
 )
-from trueup.reconcile.steps import AllocationsOf, Step, gains
+from trueup.reconcile.steps import AllocationsOf, Step
 from trueup.reconcile.verdicts import AuditOptions, Subject
 
 HOUR = timedelta(hours=1)

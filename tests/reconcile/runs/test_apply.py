@@ -10,14 +10,13 @@ from datetime import datetime, timedelta
 import pytest
 from msgspec import structs
 
-from tests.reconcile.observing import held, holding_more
+from tests.reconcile.observing import gains, held, holding_more
 from tests.reconcile.small import Small
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.runs import apply as apply_module
 from trueup.reconcile.runs.apply import require_answers, resolve_interrupted
 from trueup.reconcile.runs.journal import Outcome
 from trueup.reconcile.sources.errors import Unreachable
-from trueup.reconcile.steps import gains
 
 WRONG, MISSING = "wrong-provider", "missing-allocation"
 ORPHANED, RESIDUE = "orphaned-allocation", "evacuation-residue"

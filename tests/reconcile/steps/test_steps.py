@@ -8,7 +8,7 @@ import pytest
 
 from tests.reconcile.planning import facts_of
 from tests.scenarios.drafting import OWNER, uuid_of
-from trueup.reconcile.facts import Allocations, InstanceState, Migration, instance_state
+from trueup.reconcile.facts import Allocations, InstanceState, instance_state
 from trueup.reconcile.steps import (
     AgentsDown,
     Aggregates,
@@ -48,12 +48,10 @@ from trueup.reconcile.steps import (
     WholeProvider,
     allocations_step,
     at_versions,
-    gains,
     growth,
     releases,
     step_growth,
     step_of,
-    step_on,
     swapped,
 )
 
@@ -71,28 +69,6 @@ def held(*pairs: tuple[str, int]) -> Allocations:
     return Allocations(amounts={name: {"VCPU": amount} for name, amount in pairs}, **OWNER)
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "gaining"),
-    [
-        (None, None, ()),
-        (None, held(("a", 1)), ("a",)),
-        (held(("a", 1)), None, ()),
-        (held(("a", 1)), held(("a", 1)), ()),
-        (held(("a", 1)), held(("a", 2)), ("a",)),
-        (held(("a", 2)), held(("a", 1)), ()),
-        (held(("a", 1)), held(("b", 1)), ("b",)),
-        (held(("a", 1)), held(("c", 1), ("b", 1), ("a", 1)), ("b", "c")),
-    ],
-)
-def test_gains_are_the_providers_that_hold_more(before, after, gaining):
-    assert gains(before, after) == gaining
-
-
-def test_another_class_of_the_same_provider_is_a_gain():
-    more = Allocations(amounts={"a": {"VCPU": 1, "PCPU": 1}}, **OWNER)
-    assert gains(held(("a", 1)), more) == ("a",)
-
-
 def test_how_much_more_is_held_by_provider_and_class():
     before = Allocations(amounts={"a": {"VCPU": 2, "DISK_GB": 1}, "b": {"VCPU": 1}}, **OWNER)
     after = Allocations(amounts={"a": {"VCPU": 3}, "b": {"VCPU": 1}}, **OWNER)
@@ -104,13 +80,14 @@ def test_a_step_goes_from_what_is_held_and_carries_its_version_and_guard():
     facts = facts_of(CLOUD)
     web = facts.alive[uuid_of("web")]
     after = held(("h1", 2))
-    step = step_on(web.uuid, facts, after, "a reason", web)
+    guard = instance_state(web, moving=False)
+    step = allocations_step({web.uuid: after}, facts, ("a reason",), (guard,))
     [change] = step.changes
     assert change.target == AllocationsOf((web.uuid,))
     assert change.before == Held({web.uuid: facts.holdings[web.uuid].allocations})
     assert change.after == Held({web.uuid: after})
     assert change.version == {web.uuid: 1}
-    assert step.guards == (instance_state(web, moving=False),)
+    assert step.guards == (guard,)
     assert (step.id, step.because, step.consumers) == (
         f"allocations:{web.uuid}", ("a reason",), (web.uuid,)
     )  # fmt: skip
@@ -120,7 +97,7 @@ def test_a_step_goes_from_what_is_held_and_carries_its_version_and_guard():
 def test_a_step_on_a_consumer_that_holds_nothing_wants_it_not_to_exist():
     facts = facts_of(CLOUD)
     db = facts.alive[uuid_of("db")]
-    [change] = step_on(db.uuid, facts, held(("h1", 2)), "a reason", db).changes
+    [change] = allocations_step({db.uuid: held(("h1", 2))}, facts, ("a reason",), ()).changes
     assert change.before == Held({db.uuid: None})
     assert change.version == {db.uuid: None}
 
@@ -145,14 +122,6 @@ def test_the_state_of_an_instance_is_as_it_was_read_and_whether_it_moves():
         "active", "migrating", False, True
     )  # fmt: skip
     assert found.updated_at == web.updated_at
-
-
-def test_a_move_that_was_read_with_the_facts_is_in_the_guard():
-    facts = facts_of(CLOUD)
-    web = facts.alive[uuid_of("web")]
-    moves = (Migration("m", web.cell, web.uuid, "resize", "running", "h2", "h2"),)
-    step = step_on(web.uuid, replace(facts, migrations=moves), None, "a reason", web)
-    assert step.guards[0].moving
 
 
 INVENTORY = InventoryFields(8, 0, 1, 8, 1, 4.0)

@@ -22,7 +22,7 @@ from trueup.cli.verb import CloudVerb, add_state_option
 from trueup.reconcile.clock import now
 from trueup.reconcile.plan import Plan, refuse_too_large, refuse_unfit
 from trueup.reconcile.plan.plan_file import load
-from trueup.reconcile.report.tables import OUTCOME_COLUMNS, Columns, Table, outcome_table
+from trueup.reconcile.report.tables import OUTCOME_COLUMNS, Table, outcome_table
 from trueup.reconcile.runs import INTERVAL_SECONDS, observer_of, plan_again
 from trueup.reconcile.runs.journal import StepOutcome
 from trueup.reconcile.verdicts import Finding
@@ -30,6 +30,8 @@ from trueup.reconcile.verdicts import Finding
 
 class ApplyCommand(CloudVerb):
     """Write the steps of a plan. Apply the same plan again to continue after an interruption."""
+
+    COLUMNS = OUTCOME_COLUMNS
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -47,6 +49,12 @@ class ApplyCommand(CloudVerb):
             "(%(const)s if not given), and apply that plan too",
         )
         parser.add_argument(
+            "--no-verify",
+            dest="verify",
+            action="store_false",
+            help="do not read what was repaired again; 'trueup verify RUN' does it later",
+        )
+        parser.add_argument(
             "--max-age",
             metavar="HOURS",
             type=float,
@@ -54,9 +62,6 @@ class ApplyCommand(CloudVerb):
             help="how old the plan may be (default: %(default)s)",
         )
         return parser
-
-    def columns(self, arguments: argparse.Namespace) -> Columns:
-        return OUTCOME_COLUMNS
 
     def act(self, arguments: argparse.Namespace) -> Table:
         plan = load(arguments.plan)
@@ -68,7 +73,7 @@ class ApplyCommand(CloudVerb):
             ask(arguments, plan, cloud)
             with progress() as report:
                 driver = Driver(cloud, arguments.state_dir, report, pace_of(arguments), OF_A_PLAN)
-                ended = [driver.looked_again(plan, driver.apply(plan))]
+                ended = [_applied(plan, driver, arguments)]
                 if arguments.replan and (findings := _refused(plan, ended[0].outcomes)):
                     ended += self._again(plan, findings, driver, arguments)
         self.exit_code = code_of_all(*ended)
@@ -89,7 +94,12 @@ class ApplyCommand(CloudVerb):
         if not planned.plan.steps:
             return []
         refuse_too_large(planned.plan, arguments.limit)
-        return [driver.looked_again(planned.plan, driver.apply(planned.plan))]
+        return [_applied(planned.plan, driver, arguments)]
+
+
+def _applied(plan: Plan, driver: Driver, arguments: argparse.Namespace) -> Driven:
+    ended = driver.apply(plan)
+    return driver.verified(plan, ended) if arguments.verify else ended
 
 
 def _refused(plan: Plan, outcomes: Iterable[StepOutcome]) -> list[Finding]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""trueup complete: the completion of a shell. `tools/command_pages.py` makes these files."""
+"""trueup complete: the completion of a shell, made when the package was built."""
 
 import argparse
 from importlib.resources import files
@@ -7,10 +7,14 @@ from importlib.resources import files
 from cliff.command import Command
 
 from trueup.cli.terminal.usage import with_short_errors
-from trueup.exit_codes import table
+from trueup.exit_codes import ExitCode, table
 
 FILES = {"bash": "trueup", "fish": "trueup.fish", "zsh": "_trueup"}
 _FOLDER = files("trueup.cli") / "completions"
+_NOT_MADE = (
+    "Completions are made when a wheel is built, and this is a source tree: "
+    "run 'make demo' there once.\n"
+)
 
 
 class CompleteCommand(Command):
@@ -28,10 +32,10 @@ class CompleteCommand(Command):
         )
         return parser
 
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
-        self.app.stdout.write(completion(parsed_args.shell))
-
-
-def completion(shell: str) -> str:
-    """The completion of a shell, in the shell's own language."""
-    return (_FOLDER / shell / FILES[shell]).read_text(encoding="utf-8")
+    def take_action(self, parsed_args: argparse.Namespace) -> int:
+        file = _FOLDER / parsed_args.shell / FILES[parsed_args.shell]
+        if not file.is_file():
+            self.app.stderr.write(_NOT_MADE)
+            return ExitCode.USAGE
+        self.app.stdout.write(file.read_text(encoding="utf-8"))
+        return ExitCode.CLEAN

@@ -11,7 +11,7 @@ from rich.markdown import Markdown
 from trueup.cli.terminal.output import PageConsole
 from trueup.cli.verb import Verb
 from trueup.reconcile.defects import DEFECTS
-from trueup.reconcile.report.tables import DEFECTS_COLUMNS, Columns, Table, defects_table
+from trueup.reconcile.report.tables import DEFECTS_COLUMNS, Table, defects_table
 
 # In an installed package; a source tree has them in docs/.
 _PACKAGED = files("trueup") / "defect_pages"
@@ -20,6 +20,8 @@ _IN_TREE = Path(__file__).parents[4] / "docs" / "defects"
 
 class DefectsCommand(Verb):
     """List the defects that an audit looks for, and the remedy of each; or show the page of one."""
+
+    COLUMNS = DEFECTS_COLUMNS
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -31,9 +33,6 @@ class DefectsCommand(Verb):
             help="show the page about this defect",
         )
         return parser
-
-    def columns(self, arguments: argparse.Namespace) -> Columns:
-        return DEFECTS_COLUMNS
 
     def act(self, arguments: argparse.Namespace) -> Table:
         columns, rows = defects_table()

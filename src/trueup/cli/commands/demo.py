@@ -20,7 +20,7 @@ from trueup.reconcile.audit import Audit
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.plan.plan_file import save
-from trueup.reconcile.report.tables import Cell, Columns, Table, plan_table
+from trueup.reconcile.report.tables import Cell, Table, plan_table
 from trueup.reconcile.report.words import evidence_in_words
 from trueup.reconcile.runs import Observer, plan
 from trueup.reconcile.sources.cloud import Cloud
@@ -46,6 +46,8 @@ What to type next, on a controller of your own cloud (only apply and undo write)
 class DemoCommand(Verb):
     """Plant drift in a small embedded cloud, find it, plan, repair and audit again."""
 
+    COLUMNS = TOTALS_COLUMNS
+
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument(
@@ -55,9 +57,6 @@ class DemoCommand(Verb):
             help="another seed, another cloud (default: %(default)s)",
         )
         return parser
-
-    def columns(self, arguments: argparse.Namespace) -> Columns:
-        return TOTALS_COLUMNS
 
     def act(self, arguments: argparse.Namespace) -> Table:
         # The story is for people; with -f json it leaves standard output to the table.

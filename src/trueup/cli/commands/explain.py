@@ -21,7 +21,7 @@ from trueup.reconcile.copies.snapshot import load
 from trueup.reconcile.facts import Facts
 from trueup.reconcile.report.story import Story
 from trueup.reconcile.report.story_subjects import KINDS, story, uuid_of
-from trueup.reconcile.report.tables import Columns, Table
+from trueup.reconcile.report.tables import Table
 from trueup.reconcile.runs import Observer
 from trueup.reconcile.sources.cloud import Cloud
 
@@ -31,6 +31,7 @@ _COLUMNS = ("About", "Sentence")
 class ExplainCommand(DocumentVerb, CloudVerb):
     """Show what is known about an instance, provider, consumer or host, and what a plan does."""
 
+    COLUMNS = _COLUMNS
     _story: Story
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -42,9 +43,6 @@ class ExplainCommand(DocumentVerb, CloudVerb):
         add_audit_options(parser)
         add_from_option(parser)
         return parser
-
-    def columns(self, arguments: argparse.Namespace) -> Columns:
-        return _COLUMNS
 
     def act(self, arguments: argparse.Namespace) -> Table:
         self._story = story(*self._observe(arguments))

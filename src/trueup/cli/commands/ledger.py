@@ -9,7 +9,7 @@ from trueup.cli.terminal.progress import progress, say
 from trueup.cli.verb import CloudVerb
 from trueup.reconcile.copies.ledger_copy import LedgerCopy, load, read, save, write
 from trueup.reconcile.files import refuse_unwritable
-from trueup.reconcile.report.tables import Columns, Table
+from trueup.reconcile.report.tables import Table
 
 LEDGER_COLUMNS = ("What", "Count")
 
@@ -17,12 +17,11 @@ LEDGER_COLUMNS = ("What", "Count")
 class LedgerVerb(CloudVerb):
     """A command that only uses Placement's API."""
 
+    COLUMNS = LEDGER_COLUMNS
+
     def check(self, arguments: argparse.Namespace) -> None:
         super().check(arguments)
         refuse_ways_of_reading(arguments)
-
-    def columns(self, arguments: argparse.Namespace) -> Columns:
-        return LEDGER_COLUMNS
 
 
 class LedgerExportCommand(LedgerVerb):

@@ -14,13 +14,15 @@ from trueup.reconcile.audit.audit_file import load
 from trueup.reconcile.collect.selection import refuse_empty
 from trueup.reconcile.files import refuse_unwritable
 from trueup.reconcile.plan.plan_file import save
-from trueup.reconcile.report.tables import PLAN_COLUMNS, Columns, Table, plan_table
+from trueup.reconcile.report.tables import PLAN_COLUMNS, Table, plan_table
 from trueup.reconcile.runs import Observer, Planned, plan, plan_of_facts
 from trueup.reconcile.wording import counted
 
 
 class PlanCommand(FactsVerb):
     """Observe twice, and plan a guarded step for every finding that both observations have."""
+
+    COLUMNS = PLAN_COLUMNS
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -35,9 +37,6 @@ class PlanCommand(FactsVerb):
         )
         add_interval_option(parser)
         return parser
-
-    def columns(self, arguments: argparse.Namespace) -> Columns:
-        return PLAN_COLUMNS
 
     def act(self, arguments: argparse.Namespace) -> Table:
         interval = timedelta(seconds=arguments.interval)

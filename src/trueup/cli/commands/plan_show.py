@@ -13,7 +13,7 @@ from trueup.cli.terminal.output import PageConsole
 from trueup.cli.verb import Verb
 from trueup.reconcile.plan.plan_file import load
 from trueup.reconcile.report.diff import DiffLine, plan_diff
-from trueup.reconcile.report.tables import PLAN_COLUMNS, Columns, Table, plan_table
+from trueup.reconcile.report.tables import PLAN_COLUMNS, Table, plan_table
 
 _STYLES = {
     "header": "bold", "step": "bold", "removed": "red", "added": "green", "kept": "",
@@ -24,13 +24,12 @@ _STYLES = {
 class PlanShowCommand(Verb):
     """Show a plan as a coloured diff; with -f json, csv, value or yaml as a table."""
 
+    COLUMNS = PLAN_COLUMNS
+
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument("plan", metavar="FILE", type=Path, help="a file of 'trueup plan --out'")
         return parser
-
-    def columns(self, arguments: argparse.Namespace) -> Columns:
-        return PLAN_COLUMNS
 
     def act(self, arguments: argparse.Namespace) -> Table:
         self._shown = load(arguments.plan)

@@ -8,24 +8,15 @@ from pathlib import Path
 from trueup.cli.terminal.progress import progress, say
 from trueup.cli.verb import CloudVerb
 from trueup.exit_codes import ExitCode
-from trueup.lab.embedded import embedded_placement, set_amounts
+from trueup.lab.embedded import embedded_placement
 from trueup.reconcile.collect import collect
 from trueup.reconcile.copies import ledger_copy
-from trueup.reconcile.copies.ledger_copy import (
-    CopyRefused,
-    LedgerCopy,
-    Progress,
-    at_least_one,
-    below_one,
-)
+from trueup.reconcile.copies.ledger_copy import AmountBelowOne, CopyRefused, LedgerCopy, Progress
 from trueup.reconcile.copies.rehearse import LedgerNotRehearsable, Rehearsal, rehearse
 from trueup.reconcile.plan import refuse_foreign
 from trueup.reconcile.plan.plan_file import load
-from trueup.reconcile.report.rehearsals import (
-    REHEARSAL_COLUMNS,
-    rehearsal_table,
-)
-from trueup.reconcile.report.tables import Columns, Table
+from trueup.reconcile.report.rehearsals import REHEARSAL_COLUMNS, rehearsal_table
+from trueup.reconcile.report.tables import Table
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.wording import counted
 
@@ -33,13 +24,12 @@ from trueup.reconcile.wording import counted
 class RehearseCommand(CloudVerb):
     """Apply a plan to a copy of the ledger and a Nova frozen as it is; the cloud is only read."""
 
+    COLUMNS = REHEARSAL_COLUMNS
+
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument("plan", metavar="PLAN", type=Path, help="a file of 'trueup plan --out'")
         return parser
-
-    def columns(self, arguments: argparse.Namespace) -> Columns:
-        return REHEARSAL_COLUMNS
 
     def act(self, arguments: argparse.Namespace) -> Table:
         plan = load(arguments.plan)
@@ -51,10 +41,7 @@ class RehearseCommand(CloudVerb):
         ):
             refuse_foreign(plan, [cell.uuid for cell in cloud.nova.cells()])
             facts = collect(cloud, report)
-            copied = ledger_copy.read(cloud, report)
-            _copy(at_least_one(copied), Cloud(cloud.nova, placement), report)
-            # SAFETY: else the rehearsal would show a ledger that is right where the cloud's is not.
-            set_amounts(Path(name), below_one(copied))
+            _copy(ledger_copy.read(cloud, report), Cloud(cloud.nova, placement), report)
             shown = rehearse(plan, facts, placement, Path(name) / "journal")
         self.exit_code = _conclude(shown)
         return rehearsal_table(shown)
@@ -66,6 +53,9 @@ def _copy(copied: LedgerCopy, cloud: Cloud, report: Progress) -> None:
         ledger_copy.write(copied, cloud, report)
     except CopyRefused as refused:
         raise LedgerNotRehearsable(refused.part, refused.reason) from refused
+    except AmountBelowOne as one:
+        reason = f"it holds {one.resource_class}={one.amount}, and Placement takes no such amount"
+        raise LedgerNotRehearsable(f"consumer {one.consumer}", reason) from one
 
 
 def _conclude(shown: Rehearsal) -> ExitCode:

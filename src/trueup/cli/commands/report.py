@@ -12,7 +12,7 @@ from trueup.cli.verb import add_state_option
 from trueup.reconcile.files import refuse_unwritable, write
 from trueup.reconcile.page.html import html_of
 from trueup.reconcile.page.page import page_of
-from trueup.reconcile.report.tables import Columns, Table
+from trueup.reconcile.report.tables import Table
 from trueup.reconcile.rules.host_states import host_states
 from trueup.reconcile.runs.journals import runs
 
@@ -21,6 +21,8 @@ _COLUMNS = ("File", "Hosts", "Findings", "Not checked", "Silent sources")
 
 class ReportCommand(FactsVerb):
     """Audit, and write what was found to one HTML page that needs no network and no script."""
+
+    COLUMNS = _COLUMNS
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -31,9 +33,6 @@ class ReportCommand(FactsVerb):
         add_from_option(parser)
         add_state_option(parser)
         return parser
-
-    def columns(self, arguments: argparse.Namespace) -> Columns:
-        return _COLUMNS
 
     def act(self, arguments: argparse.Namespace) -> Table:
         refuse_unwritable(arguments.html)

@@ -13,7 +13,7 @@ from trueup.cli.documents import DocumentVerb
 from trueup.cli.terminal.options import OptionRefused, origin_of
 from trueup.cli.terminal.progress import progress, say
 from trueup.exit_codes import ExitCode
-from trueup.reconcile.report.tables import Columns, Table
+from trueup.reconcile.report.tables import Table
 from trueup.reconcile.sources.connect import placement_reader
 from trueup.reconcile.wording import counted
 from trueup.shadow import results
@@ -33,6 +33,8 @@ class ShadowCommand(DocumentVerb):
 
     The reads are those of a log, or those that pass through a mirror. Only GETs are sent.
     """
+
+    COLUMNS = COLUMNS
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -61,9 +63,6 @@ class ShadowCommand(DocumentVerb):
             raise OptionRefused("--seconds", "it would be ignored: only a mirror runs for a time")
         if arguments.microversion and not arguments.from_log:
             raise OptionRefused("--microversion", "it would be ignored: clients of a mirror say it")
-
-    def columns(self, arguments: argparse.Namespace) -> Columns:
-        return COLUMNS
 
     def act(self, arguments: argparse.Namespace) -> Table:
         upstream, trueup = (

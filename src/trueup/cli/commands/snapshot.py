@@ -14,11 +14,11 @@ from trueup.exit_codes import ExitCode
 from trueup.reconcile.audit import audit
 from trueup.reconcile.collect import with_holdings
 from trueup.reconcile.copies.anonymize import anonymized
-from trueup.reconcile.copies.snapshot import Snapshot, SnapshotUnusable, load, save
-from trueup.reconcile.files import refuse_unwritable, write_once
+from trueup.reconcile.copies.snapshot import Snapshot, load, save
+from trueup.reconcile.files import FileUnwritable, refuse_unwritable, write_once
 from trueup.reconcile.plan import consumers_of
 from trueup.reconcile.report.coverage import COVERAGE_COLUMNS, coverage_table
-from trueup.reconcile.report.tables import Columns, Table
+from trueup.reconcile.report.tables import Table
 from trueup.reconcile.verdicts import AuditOptions
 
 KEY_FILE = "anonymize.key"
@@ -27,6 +27,8 @@ KEY_BYTES = 32
 
 class SnapshotSaveCommand(FactsVerb):
     """Read a cloud and keep what was read in a file, for 'trueup audit --from FILE'."""
+
+    COLUMNS = COVERAGE_COLUMNS
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -47,9 +49,6 @@ class SnapshotSaveCommand(FactsVerb):
                 "it would be ignored: it is where the key of --anonymize is kept; leave it out",
             )
 
-    def columns(self, arguments: argparse.Namespace) -> Columns:
-        return COVERAGE_COLUMNS
-
     def act(self, arguments: argparse.Namespace) -> Table:
         refuse_unwritable(arguments.file)
         with self.cloud(arguments) as cloud, progress() as report:
@@ -69,13 +68,12 @@ class SnapshotSaveCommand(FactsVerb):
 class SnapshotShowCommand(Verb):
     """Show what a snapshot holds: which sources answered, when, and with how many rows."""
 
+    COLUMNS = COVERAGE_COLUMNS
+
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument("file", metavar="FILE", type=Path, help="a snapshot")
         return parser
-
-    def columns(self, arguments: argparse.Namespace) -> Columns:
-        return COVERAGE_COLUMNS
 
     def act(self, arguments: argparse.Namespace) -> Table:
         snapshot = load(arguments.file)
@@ -95,7 +93,7 @@ class SnapshotShowCommand(Verb):
 def _key(folder: Path) -> bytes:
     """The secret that makes the pseudonyms of this operator the same every time.
 
-    Raises SnapshotUnusable, FileUnwritable.
+    Raises FileUnwritable.
     """
     path = folder / KEY_FILE
     try:
@@ -104,4 +102,4 @@ def _key(folder: Path) -> bytes:
             write_once(path, secrets.token_bytes(KEY_BYTES))
         return path.read_bytes()
     except OSError as error:
-        raise SnapshotUnusable(str(path), error.strerror or str(error)) from error
+        raise FileUnwritable(str(path), error.strerror or str(error)) from error

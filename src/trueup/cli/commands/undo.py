@@ -13,13 +13,15 @@ from trueup.cli.outcomes import (
 )
 from trueup.cli.terminal.progress import progress
 from trueup.cli.verb import CloudVerb, add_state_option
-from trueup.reconcile.report.tables import OUTCOME_COLUMNS, Columns, Table, outcome_table
+from trueup.reconcile.report.tables import OUTCOME_COLUMNS, Table, outcome_table
 from trueup.reconcile.runs import Chosen
 from trueup.reconcile.runs.journals import read
 
 
 class UndoCommand(CloudVerb):
     """Take back the steps of a run; a step whose target has changed since is refused by name."""
+
+    COLUMNS = OUTCOME_COLUMNS
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -35,9 +37,6 @@ class UndoCommand(CloudVerb):
         add_limit_option(parser)
         add_writing_options(parser)
         return parser
-
-    def columns(self, arguments: argparse.Namespace) -> Columns:
-        return OUTCOME_COLUMNS
 
     def act(self, arguments: argparse.Namespace) -> Table:
         folder = arguments.state_dir

@@ -17,7 +17,7 @@ from trueup.cli.terminal.progress import say
 from trueup.cli.verb import CloudVerb, add_state_option
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.audit import Observation
-from trueup.reconcile.report.tables import Columns, Table
+from trueup.reconcile.report.tables import Table
 from trueup.reconcile.runs import INTERVAL_SECONDS, Observer
 from trueup.reconcile.runs.journals import runs
 from trueup.reconcile.watch.hook import HOOK_SECONDS, Hook, hook_of
@@ -40,6 +40,8 @@ class WatchCommand(CloudVerb):
 
     It only reads the cloud. A round that fails is reported, and the next round begins as usual.
     """
+
+    COLUMNS = _COLUMNS
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -74,9 +76,6 @@ class WatchCommand(CloudVerb):
             f"{HOOK_SECONDS:g} s",
         )
         return parser
-
-    def columns(self, arguments: argparse.Namespace) -> Columns:
-        return _COLUMNS
 
     def act(self, arguments: argparse.Namespace) -> Table:
         host, port = host_and_port("--listen", arguments.listen, LISTEN)

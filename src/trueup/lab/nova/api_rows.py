@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from trueup.lab.blueprint import Blueprint, Cell, LifecycleState
+from trueup.lab.flavors import FLAVORS, Flavor
 from trueup.lab.nova import api_tables as tables
 from trueup.lab.nova import objects
 from trueup.lab.nova.databases import Rows
@@ -28,6 +29,7 @@ def api_rows(blueprint: Blueprint, cell_url: Callable[[str], str]) -> Rows:
         tables.INSTANCE_MAPPINGS: _instance_mappings(blueprint),
         tables.BUILD_REQUESTS: _build_requests(blueprint),
         tables.REQUEST_SPECS: _request_specs(blueprint),
+        tables.FLAVORS: [made | _flavor(one) for one in FLAVORS],
         tables.AGGREGATES: [
             made | {"id": aggregate.number, "uuid": aggregate.uuid, "name": aggregate.name}
             for aggregate in blueprint.aggregates
@@ -53,6 +55,22 @@ def _cell_mapping(cell: Cell, database_url: str) -> dict[str, Any]:
         "transport_url": "none:///",
         "database_connection": database_url,
         "disabled": False,
+    }
+
+
+def _flavor(flavor: Flavor) -> dict[str, Any]:
+    return {
+        "id": flavor.number,
+        "flavorid": str(flavor.number),
+        "name": flavor.name,
+        "memory_mb": flavor.memory_mb,
+        "vcpus": flavor.vcpus,
+        "swap": flavor.swap_mb,
+        "root_gb": flavor.root_gb,
+        "ephemeral_gb": flavor.ephemeral_gb,
+        "rxtx_factor": 1.0,
+        "disabled": False,
+        "is_public": True,
     }
 
 

@@ -3,14 +3,7 @@
 
 from sqlalchemy import Column, Float, ForeignKey, Integer, MetaData, Table, Text, UniqueConstraint
 
-from trueup.lab.nova.columns import (
-    flag,
-    identity,
-    required_string,
-    string,
-    text,
-    written,
-)
+from trueup.lab.nova.columns import flag, identity, required_string, string, text, written
 
 API_SCHEMA = MetaData()
 
@@ -73,6 +66,38 @@ REQUEST_SPECS = Table(
     UniqueConstraint("instance_uuid", name="uniq_request_specs0instance_uuid"),
 )
 
+FLAVORS = Table(
+    "flavors",
+    API_SCHEMA,
+    *written(),
+    required_string("name"),
+    identity(),
+    Column("memory_mb", Integer, nullable=False),
+    Column("vcpus", Integer, nullable=False),
+    Column("swap", Integer, nullable=False),
+    Column("vcpu_weight", Integer),
+    required_string("flavorid"),
+    Column("rxtx_factor", Float),
+    Column("root_gb", Integer),
+    Column("ephemeral_gb", Integer),
+    flag("disabled"),
+    flag("is_public"),
+    text("description"),
+    UniqueConstraint("flavorid", name="uniq_flavors0flavorid"),
+    UniqueConstraint("name", name="uniq_flavors0name"),
+)
+
+FLAVOR_EXTRA_SPECS = Table(
+    "flavor_extra_specs",
+    API_SCHEMA,
+    *written(),
+    identity(),
+    Column("flavor_id", Integer, ForeignKey("flavors.id"), nullable=False),
+    required_string("key"),
+    string("value"),
+    UniqueConstraint("flavor_id", "key", name="uniq_flavor_extra_specs0flavor_id0key"),
+)
+
 AGGREGATES = Table(
     "aggregates",
     API_SCHEMA,
@@ -123,35 +148,6 @@ QUOTA_CLASSES = Table(
     string("class_name"),
     string("resource"),
     Column("hard_limit", Integer),
-)
-
-FLAVORS = Table(
-    "flavors",
-    API_SCHEMA,
-    *written(),
-    identity(),
-    required_string("name"),
-    Column("memory_mb", Integer, nullable=False),
-    Column("vcpus", Integer, nullable=False),
-    Column("root_gb", Integer),
-    Column("ephemeral_gb", Integer),
-    required_string("flavorid"),
-    Column("swap", Integer, nullable=False),
-    Column("rxtx_factor", Float),
-    Column("vcpu_weight", Integer),
-    flag("disabled"),
-    flag("is_public"),
-    text("description"),
-)
-
-FLAVOR_EXTRA_SPECS = Table(
-    "flavor_extra_specs",
-    API_SCHEMA,
-    *written(),
-    identity(),
-    required_string("key"),
-    string("value"),
-    Column("flavor_id", Integer, ForeignKey("flavors.id"), nullable=False),
 )
 
 INSTANCE_GROUPS = Table(

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Authentication of callers, and the policies that authorize them.
 
-A caller is known in one of three ways. With `noauth2`, from the token alone. With keystone, from
-the identity headers that the middleware in front of the API adds. An embedded service treats every
-caller as an administrator. Policies are enforced here and nowhere else.
+A caller is identified in one of three ways: with `noauth2`, by the token alone; with keystone, by
+the identity headers that the middleware in front of the API adds; an embedded service treats every
+caller as an administrator. Policies are enforced only here.
 """
 
 import logging
@@ -51,15 +51,15 @@ class Policies(policy.Enforcer):
         super().__init__(source)
 
     def reload(self) -> None:
-        """Take over changed policy files. One that is broken is logged, and changes nothing."""
+        """Load changed policy files. A broken file is logged, and changes nothing."""
         try:
             self.load_rules()
         except Exception as error:
-            # Whatever a file can contain: not YAML, no mapping, no text, not readable.
+            # A file may be unreadable, not text, not YAML, or not a mapping.
             _log.error("The policies stay as they were, %s: %s", self.files(), error)
 
     def files(self) -> str:
-        """Where the rules are read from, for sentences."""
+        """The source of the rules, for messages."""
         return f"policy file {self.policy_path or self.policy_file}"
 
     def set_rules(self, *arguments: Any, **keywords: Any) -> None:
@@ -70,7 +70,7 @@ class Policies(policy.Enforcer):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who sends a request, and the policies that authorize it."""
+    """The sender of a request, and the policies that authorize it."""
 
     context: RequestContext
     policies: Policies
@@ -78,10 +78,9 @@ class Caller:
     def authorize(self, rule: str, target: Mapping[str, str | None] | None = None) -> None:
         """Raise Refused unless the policy of this name allows it.
 
-        `target` is what the request is about: all that a rule can compare the caller with. The
-        default is the caller's own project and user.
-        PERF: oslo.policy takes 160 microseconds for a rule, as much as a small request; its results
-        are kept until the rules change.
+        `target` has the values that a rule can compare with the caller; the default is the caller's
+        own project and user. PERF: oslo.policy takes 160 microseconds for a rule, as much as a
+        small request; its results are cached until the rules change.
         """
         context, policies = self.context, self.policies
         if target is None:
@@ -91,7 +90,7 @@ class Caller:
             if monotonic() >= policies.trusted_until:
                 policies.reload()
                 policies.trusted_until = monotonic() + _FILES_TRUSTED_SECONDS
-            # SAFETY: the key contains everything that a rule can depend on.
+            # SAFETY: the key has everything that a rule can depend on.
             question = (rule, *target.items(), repr(context.to_policy_values()))
             allowed = policies.answers.get(question)
             if allowed is None:
@@ -109,7 +108,7 @@ class Caller:
 def enforcer_of(settings: Settings) -> Policies:
     """The rules of the service, with those of its policy file, if there is one.
 
-    Raises ConfigurationUnusable if the file is named in the options and missing, or is broken.
+    Raises ConfigurationUnusable if the configured file is missing, or a file is broken.
     """
     enforcer = Policies(settings.source)
     enforcer.suppress_default_change_warnings = True
@@ -142,7 +141,7 @@ class Authenticator:
         """The caller of a request. Raises Refused without identity, except for the open paths."""
         is_open = environ.get("PATH_INFO", "") in OPEN_PATHS
         if self._believes_tokens and not is_open:
-            # As upstream's noauth2, a token is `user[:project]`.
+            # PARITY: a token of noauth2 is `user[:project]`.
             if "HTTP_X_AUTH_TOKEN" not in environ:
                 raise Refused(401)
             user_id, _, project_id = environ["HTTP_X_AUTH_TOKEN"].partition(":")
@@ -152,7 +151,7 @@ class Authenticator:
                 environ["HTTP_X_TENANT_ID"] = project_id or user_id
         elif self._believes_anyone:
             environ.update(_ADMINISTRATOR)
-        # It becomes the context of the thread, which the log takes request ID and user from.
+        # The thread's context, from which the log takes request ID and user.
         context = RequestContext.from_environ(environ, request_id=environ.get(REQUEST_ID))
         if context.user_id is None and not is_open:
             raise Refused(401)
@@ -185,9 +184,9 @@ def _role_default(rule: Rule, earlier: policy.DeprecatedRule) -> policy.RuleDefa
 
 
 def _rule_default(rule: Rule) -> policy.RuleDefault:
-    operations = [
-        policy.Operation(method=method, path=path)
-        for method, path in (request.split() for request in rule.requests)
+    # Plain dictionaries: oslo.policy has a type for them only since 5.0.
+    operations: Any = [
+        dict(zip(("method", "path"), request.split(), strict=True)) for request in rule.requests
     ]
     return policy.DocumentedRuleDefault(
         rule.name, rule.default, rule.description, operations, scope_types=["project"]

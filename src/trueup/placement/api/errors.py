@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Model error to status, code and text; and the document that carries them.
+"""Turns an error of the model into status, code and text, and into the error document.
 
-This is the one place with the texts of refusals. A text is a format string over the fields of the
-error, the arguments of the route, and `{said}`, which is what the error says on every route.
+All texts of refusals are here. A text is a format string over the fields of the error, the
+arguments of the route, and `{said}`, the error's text on every route.
 """
 
 import html
@@ -40,7 +40,7 @@ _UNAVAILABLE = {
 
 
 class Refused(Exception):
-    """A request that gets no further: how to answer it."""
+    """The error answer to a request."""
 
     def __init__(
         self,
@@ -55,17 +55,17 @@ class Refused(Exception):
 
 
 def bad_request(detail: str, code: str = UNDEFINED_CODE) -> Refused:
-    """A request that is malformed, for the handlers and parsers to raise."""
+    """The error for a malformed request."""
     return Refused(400, detail, code)
 
 
 def unavailable(meaning: Meaning) -> Refused:
-    """A request that may succeed later, when the database is well again."""
+    """The error for a request that may succeed once the database works again."""
     headers = {"retry-after": str(_RETRY_AFTER_SECONDS)}
     return Refused(503, _UNAVAILABLE[meaning], headers=headers)
 
 
-# What an error says, whatever was attempted.
+# The text of an error on every route.
 _SAID: dict[type[model.PlacementError], str] = {
     model.ProviderNotFound: "No resource provider with uuid {uuid} found",
     model.ReshapeOfUnknownProvider: "No resource provider with uuid {uuid} found",
@@ -179,7 +179,7 @@ _ALLOCATIONS_CHANGED = _Rule(
     CONCURRENT_UPDATE,
 )
 
-# The same error reads otherwise in some handlers.
+# Some handlers have other texts for an error.
 _RULES_IN: dict[tuple[str, type[model.PlacementError]], _Rule] = {
     ("post_provider", model.BadProvider): _Rule(
         400, 'Unable to create resource provider "{name}", {uuid}: {said}'
@@ -257,7 +257,7 @@ _RULES_IN: dict[tuple[str, type[model.PlacementError]], _Rule] = {
 
 
 def refusal_of(error: model.PlacementError, handler: str, arguments: Mapping[str, str]) -> Refused:
-    """How to answer this error when it came up in this handler."""
+    """The answer to this error in this handler."""
     values = {**arguments, **_fields_of(error)}
     kinds = [kind for kind in type(error).__mro__ if issubclass(kind, model.PlacementError)]
     values["said"] = next(_SAID[kind] for kind in kinds if kind in _SAID).format(**values)
@@ -323,7 +323,7 @@ _TAG = re.compile(r"<.*?>", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class ErrorContext:
-    """What an error document says about the request it answers."""
+    """The values of a request that its error document repeats."""
 
     method: str
     accept: str
@@ -338,7 +338,7 @@ def document(refused: Refused, context: ErrorContext) -> dict[str, Any]:
     error: dict[str, Any] = {
         "status": refused.status,
         "title": _TITLES[refused.status],
-        # PARITY: clients and upstream's own tests look for these very texts.
+        # PARITY: clients and upstream's own tests match these texts.
         "detail": f"{_explanation(refused, context)}\n\n {_detail(refused)}",
     }
     if context.version is not None and context.version >= V.ERROR_CODES:
@@ -350,13 +350,13 @@ def document(refused: Refused, context: ErrorContext) -> dict[str, Any]:
 
 
 def plain_text(refused: Refused, context: ErrorContext) -> str:
-    """The same for a client that accepts neither JSON nor HTML."""
+    """The error as text, for a client that accepts neither JSON nor HTML."""
     title = f"{refused.status} {_TITLES[refused.status]}"
     return f"{title}\n\n{_explanation(refused, context)}\n\n {_detail(refused)}"
 
 
 def page(refused: Refused, context: ErrorContext) -> str:
-    """The same for a browser."""
+    """The error as a page, for a browser."""
     title = f"{refused.status} {_TITLES[refused.status]}"
     explanation = html.escape(_explanation(refused, context))
     return (

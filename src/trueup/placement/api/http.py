@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What handlers take and return: a Request, and an Answer. Falcon reads and sends them."""
+"""The Request that a handler takes, and the Answer that it returns."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ _TEXTS_OF_A_BLOCK = 512
 class Parts(NamedTuple):
     """A body in parts: some in sequence, then texts with commas between them, then the end.
 
-    PERF: a thread keeps the memory of its largest answer, and ten thousand candidates have 14 MB.
+    PERF: a thread keeps the memory of its largest answer, and ten thousand candidates are 14 MB.
     So only a small body is joined at once; a large one is joined in blocks while it is sent.
     """
 
@@ -42,15 +42,15 @@ class Parts(NamedTuple):
         return sum(map(len, self.first)) + sum(map(len, self.texts)) + commas + len(self.last)
 
     def joined(self) -> bytes:
-        """PERF: all at once. To join the texts first takes a fifth of the time of an answer of a
-        megabyte: memory that large comes fresh from the system, page by page.
+        """The body. PERF: joined in one step, because a second large buffer is slow: its memory
+        comes fresh from the system, which takes a fifth of the time of an answer of a megabyte.
         """
         separated = [b","] * (2 * len(self.texts))
         separated[::2] = self.texts
         return b"".join((*self.first, *separated[:-1], self.last))
 
     def blocks(self) -> Iterator[bytes]:
-        """The body in order: each part of `first`, some hundred texts at a time, and the end."""
+        """The body in blocks: each part of `first`, some hundred texts at a time, and the end."""
         yield from self.first
         for first in range(0, len(self.texts), _TEXTS_OF_A_BLOCK):
             block = b",".join(self.texts[first : first + _TEXTS_OF_A_BLOCK])
@@ -60,11 +60,11 @@ class Parts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Status, body, and the headers that are not the same for all answers.
+    """Status, body, and the headers that differ between answers.
 
     `body` is encoded as JSON; bytes and Parts are JSON already. `last_modified` is UTC without a
-    time zone. An answer that is not `cacheable` forbids caching. `location` is a path below the
-    service. A long answer has `lines` of this `media_type`, which are sent one by one, and no body.
+    time zone. `location` is a path below the service. A long answer has `lines` of this
+    `media_type`, which are sent one by one, and no body.
     """
 
     status: int = 200
@@ -81,7 +81,7 @@ NO_CONTENT = Answer(status=204)
 
 
 class Request(falcon.Request):
-    """Falcon's request, with what handlers need; RequestMiddleware sets it."""
+    """Falcon's request, with the attributes that handlers need; _RequestMiddleware sets them."""
 
     version: V
     caller: Caller
@@ -99,21 +99,21 @@ class Request(falcon.Request):
         text = self.query_string.replace(";", "&")
         try:
             if not text.isascii() and max(text) <= "\xff":
-                # Servers pass the bytes of it, decoded as latin-1. (In-process clients pass text.)
+                # Servers pass its bytes decoded as latin-1; in-process clients pass text.
                 text = text.encode("latin-1").decode()
             return parse_qsl(text, keep_blank_values=True, errors="strict")
         except (UnicodeDecodeError, ValueError) as error:
             raise bad_request(f"Invalid query string parameters: {error}") from error
 
     def answer(self, body: Any, last_modified: datetime | None = None, **changes: Any) -> Answer:
-        """An answer with a body, and from microversion 1.15 on with the headers for caches."""
+        """An answer with a body, and from microversion 1.15 on with cache headers."""
         if self.version < V.CACHE_HEADERS:
             return Answer(body=body, **changes)
         return Answer(body=body, last_modified=last_modified, cacheable=False, **changes)
 
 
 def newest(times: Sequence[datetime | None]) -> datetime:
-    """The latest of these times. None, and no times at all, mean now."""
+    """The latest of these times; None counts as now, and so does an empty list."""
     return max((time or utc_now() for time in times), default=None) or utc_now()
 
 
@@ -136,18 +136,18 @@ def refuse_if_json_is_not_accepted(request: falcon.Request) -> None:
 
 def content_type(request: falcon.Request) -> str:
     """The content type of the request, without parameters."""
-    # PARITY: white space before the parameters makes it another type.
+    # PARITY: with white space before the parameters it is another type.
     return (request.content_type or "").split(";")[0] or "None"
 
 
 def stated_content_type(request: falcon.Request) -> str:
-    """The content type of the request with its parameters, as errors repeat it."""
+    """The content type of the request with its parameters, for errors."""
     media_type, semicolon, parameters = (request.content_type or "").partition(";")
     return f"{media_type or 'None'}{semicolon}{parameters}"
 
 
 def stated_accept(request: falcon.Request) -> str:
-    """What the client accepts, as errors repeat it: JSON, unless it says something else."""
+    """The Accept header of the client, for errors; JSON by default."""
     accept: str = request.get_header("Accept") or "*/*"
     return JSON if accept == "*/*" else accept
 
@@ -162,7 +162,7 @@ def preferred_error_type(request: falcon.Request) -> str:
 
 def _quality(request: falcon.Request, media_type: str) -> float:
     accept = request.get_header("Accept")
-    # PERF: nearly every client sends exactly this, or nothing.
+    # PERF: nearly every client sends exactly this, or no header.
     if not accept or accept == JSON:
         return 1.0 if media_type == JSON else 0.0
     if accept == "*/*":
@@ -176,4 +176,4 @@ def http_date(time: datetime) -> str:
 
 
 _date_of_second = lru_cache(maxsize=1024)(falcon.util.dt_to_http)
-"""PERF: one for all answers of a second, and for what changed long ago and is asked for often."""
+"""PERF: cached, because many answers have the present second, or an old and popular time."""

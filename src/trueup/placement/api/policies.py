@@ -48,16 +48,16 @@ _INVENTORY = f"{_PROVIDER}/inventories/{{resource_class}}"
 
 
 class Rule(NamedTuple):
-    """Who may do what, unless an operator says otherwise, and the requests it is asked for."""
+    """A policy rule with its default, and the requests that it authorizes."""
 
     name: str
     default: str
     description: str
     requests: tuple[str, ...] = ()
     in_project: bool = True
-    """Whether it holds only for tokens with the scope of a project."""
+    """Whether it holds only for project-scoped tokens."""
     admins_too: bool = False
-    """Until new defaults are enforced, administrators may do it as well."""
+    """Whether administrators are allowed as well until new defaults are enforced."""
 
 
 ROLES = (
@@ -72,7 +72,7 @@ ROLES = (
     Rule(
         "project_reader_api",
         "role:reader and project_id:%(project_id)s",
-        "Readers of the project that is asked for.",
+        "Readers of the requested project.",
         in_project=False,
         admins_too=True,
     ),
@@ -83,7 +83,7 @@ ROLES = (
         admins_too=True,
     ),
 )
-"""Whom the rules speak of."""
+"""The roles that the rules refer to."""
 
 RULES = (
     Rule(
@@ -150,10 +150,10 @@ RULES = (
     Rule(
         PROVIDER_USAGES,
         _ADMIN_OR_SERVICE,
-        "List what is used of a provider.",
+        "List the usages of a provider.",
         (f"GET {_PROVIDER}/usages",),
     ),
-    Rule(TOTAL_USAGES, _READER, "List what a project uses.", ("GET /usages",)),
+    Rule(TOTAL_USAGES, _READER, "List the usages of a project.", ("GET /usages",)),
     Rule(LIST_TRAITS, _ADMIN_OR_SERVICE, "List traits.", ("GET /traits",)),
     Rule(SHOW_TRAIT, _ADMIN_OR_SERVICE, "Show a trait.", ("GET /traits/{name}",)),
     Rule(UPDATE_TRAIT, _ADMIN_OR_SERVICE, "Create a trait.", ("PUT /traits/{name}",)),
@@ -218,4 +218,4 @@ RULES = (
 ADDITIONS: tuple[Rule, ...] = (
     Rule(EXPORT, _ADMIN, "Read the whole ledger.", ("GET /trueup/export",)),
 )
-"""What upstream does not have."""
+"""Rules that upstream does not have."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The outermost middleware: gives each request an ID, and writes the request log.
 
-It is around authentication, so that the log also has requests whose token is refused.
+It wraps authentication, so that the log also has requests whose token is refused.
 """
 
 import logging
@@ -45,9 +45,9 @@ def _encoded(found: re.Match[str]) -> str:
 class RequestIds:
     """A WSGI application around another.
 
-    It counts requests, since a server does not say how many threads it has. When more of them are
-    under way than ever before, `note_threads` is called with their number. `meter` is told of each
-    answer. With `logs_time`, the log has the seconds until the answer.
+    It counts concurrent requests, because a server does not tell how many threads it has; each new
+    maximum is passed to `note_threads`. `meter` counts the answers. With `logs_time`, the log has
+    the seconds until the answer.
     """
 
     def __init__(
@@ -70,12 +70,12 @@ class RequestIds:
     ) -> Iterable[bytes]:
         path = environ.get("PATH_INFO", "")
         if not path.isascii() and max(path) > "\xff":
-            # In-process clients pass text; WSGI wants the bytes of it, decoded as latin-1.
+            # In-process clients pass text; WSGI requires its bytes decoded as latin-1.
             environ["PATH_INFO"] = path.encode().decode("latin-1")
         inbound = environ.get("HTTP_X_OPENSTACK_REQUEST_ID", "")
         if _GLOBAL_ID.match(inbound):
             environ[GLOBAL_REQUEST_ID] = inbound
-        # It becomes the context of the thread, so that each log line has the request ID.
+        # The thread's context, so that each log line has the request ID.
         request_id = RequestContext(global_request_id=environ.get(GLOBAL_REQUEST_ID)).request_id
         environ[REQUEST_ID] = request_id
         began = time.perf_counter() if self._measures else 0.0
@@ -102,7 +102,7 @@ class RequestIds:
         headers: list[tuple[str, str]],
         *rest: Any,
     ) -> Any:
-        """Begin the answer: with the request ID, a line in the log, and the meter's count of it."""
+        """Begin the answer: add the request ID, log a line, and count the answer."""
         names = {name.lower(): value for name, value in headers}
         if _HEADER not in names:
             headers.append((_HEADER, environ[REQUEST_ID]))
@@ -110,7 +110,7 @@ class RequestIds:
         whole = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
         asked = f"{whole}?{query}" if query else whole
         if not asked.isprintable():
-            # SAFETY: a line break would let a client write lines of its own.
+            # SAFETY: with a line break, a client could forge lines of the log.
             asked = _UNPRINTABLE.sub(_encoded, asked)
         code = status.split(None, 1)[0]
         seconds = time.perf_counter() - began if self._measures else 0.0

@@ -29,8 +29,8 @@ _PROVIDER = "/resource_providers/{uuid}"
 class Route:
     """One row of the table.
 
-    `earlier` is the status for clients of an older microversion. A handler that `takes` or
-    `answers` JSON is not asked by clients that send or accept something else.
+    `earlier` is the status for clients of an older microversion. A route that `takes` or `answers`
+    JSON refuses clients that send or accept another type.
     """
 
     method: str
@@ -42,7 +42,7 @@ class Route:
     takes: bool = False
     answers: bool = False
     media_first: bool = False
-    """PARITY: here the type of the content is judged before the microversion."""
+    """PARITY: the media type is checked before the microversion."""
 
 
 def _get(url: str, handler: Handler, since: V = V.INITIAL, *, answers: bool = True) -> Route:
@@ -134,6 +134,6 @@ ROUTES: tuple[Route, ...] = (
 )
 
 ADDITIONS: tuple[Route, ...] = (_get("/trueup/export", export.get_export, answers=False),)
-"""What upstream does not have."""
+"""Routes that upstream does not have."""
 
 EVERY_ROUTE = (*ROUTES, *ADDITIONS)

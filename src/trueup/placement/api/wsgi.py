@@ -2,7 +2,7 @@
 """The API as a WSGI application: authentication, microversion, route, handler, answer.
 
 Falcon parses the request, finds the URL and sends the answer. Method, microversion and media types
-are checked here, by the table of routes.
+are checked here, against the table of routes.
 """
 
 import logging
@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import falcon
 
-# PARITY: as upstream, orjson writes a ratio of 3.40282e+38; msgspec writes 3.40282e38.
+# PARITY: orjson writes a ratio as 3.40282e+38; msgspec would write 3.40282e38.
 # PERF: orjson needs 0.33 microseconds for a provider and 276 for 1,000; msgspec 0.61 and 429.
 import orjson
 from falcon.constants import COMBINED_METHODS
@@ -70,15 +70,15 @@ def make_api(
     *,
     owns_process: bool = False,
 ) -> Any:
-    """The API as an application, without middleware around it.
+    """The API as an application, without other middleware around it.
 
-    `prepare` is called before the first request of a known caller is answered, and again until it
-    raises nothing. `owns_process` is of the index.
+    `prepare` is called before the first request of an identified caller, until it succeeds.
+    `owns_process` is passed to the index.
     """
     middleware = _RequestMiddleware(database, settings, prepare, owns_process)
     api: Any = falcon.App(middleware=[middleware], router=_Router(), request_type=Request)
     api.resp_options.default_media_type = None
-    # Falcon would answer its own errors itself; this replaces both kinds.
+    # This replaces Falcon's own error answers.
     for error in (Exception, falcon.HTTPError):
         api.add_error_handler(error, _answer_error)
     for url in dict.fromkeys(route.url for route in EVERY_ROUTE):
@@ -87,7 +87,7 @@ def make_api(
 
 
 class _RequestMiddleware:
-    """What happens to every request before its URL is looked up."""
+    """Prepares every request before its URL is looked up."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class _RequestMiddleware:
         request.database, request.settings = self._database, self._settings
         request.index = self._index
         request.caller = self._door.identify(request.env)
-        # SAFETY: nobody unknown opens a connection to the database, or waits for one.
+        # SAFETY: only identified callers open a connection to the database, or wait for one.
         if self._prepare is not None and request.env.get("PATH_INFO", "") not in OPEN_PATHS:
             self._prepare()
             self._prepare = None
@@ -116,7 +116,7 @@ class _RequestMiddleware:
         except Malformed as error:
             raise bad_request(f"Invalid microversion: {error}") from error
         request.env[f"{SERVICE_TYPE}.microversion"] = version.text
-        # Every answer has these headers, also an error.
+        # Errors have these headers, too.
         response.set_header(HEADER, f"{SERVICE_TYPE} {version.text}")
         response.append_header("vary", HEADER)
         try:
@@ -157,7 +157,7 @@ class _Resource:
         try:
             answer = route.handler(request, **arguments)
         except Exception as error:
-            # A read can be repeated. A write repeats its transaction itself.
+            # A read can be repeated; a write repeats its own transaction.
             if route.method != "GET" or not reads_again(error):
                 raise
             answer = route.handler(request, **arguments)
@@ -183,7 +183,7 @@ class _Resource:
             raise Refused(
                 405,
                 "The method specified is not allowed for this resource.",
-                headers={"allow": ", ".join(dict.fromkeys(one.method for one in self._routes))},
+                headers={"allow": ", ".join(dict.fromkeys(each.method for each in self._routes))},
             )
         if routes[0].media_first and routes[0].answers:
             refuse_if_json_is_not_accepted(request)
@@ -193,7 +193,7 @@ class _Resource:
 
 
 class _Router(CompiledRouter):
-    """Falcon finds the URL; the resource gets every method, also one unknown to Falcon."""
+    """Falcon finds the URL; the resource gets every method, even one that Falcon does not know."""
 
     def map_http_methods(self, resource: Any, **_options: Any) -> dict[str, Any]:
         return _EveryMethod(dict.fromkeys(COMBINED_METHODS, resource.respond))
@@ -218,7 +218,7 @@ def _set_body(response: falcon.Response, body: Any) -> None:
 def _origin(request: Request) -> str:
     """The URL of the service, without the default port of its scheme."""
     if request.env.get("HTTP_HOST") == "":
-        # Then the server's own name is all that is known of its address.
+        # Without it, Falcon uses the server's own name.
         del request.env["HTTP_HOST"]
     default_port = ":443" if request.scheme == "https" else ":80"
     host: str = request.netloc.removesuffix(default_port)
@@ -269,5 +269,5 @@ def _refusal(request: Request, error: Exception) -> Refused:
         _log.error("%s %s", refused.detail, reason(error))
         return refused
     _log.exception("Placement API unexpected error: %s", error)
-    # SAFETY: an error says more than strangers should know: SQL, values, paths.
+    # SAFETY: the text of an error may have SQL, values or paths.
     return Refused(500, "An unexpected error occurred; the log of the service has it.")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The index: the ledger as columns in memory, from which allocation candidates come."""
+"""The index: the ledger as columns in memory, in which allocation candidates are searched."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A background task: it runs now and then, in a thread of its own, while requests are answered."""
+"""A background task: runs at intervals, in a thread of its own, while requests are answered."""
 
 import logging
 import random
@@ -16,7 +16,7 @@ _TIME_SHARE_MIN = 0.025
 _EARLIER_MAX = 0.5
 """The share of a pause by which the next run may begin earlier.
 
-PERF: workers that start together would else run it at the same moments. For two workers on two
+PERF: otherwise workers that start together run it at the same moments. With two workers on two
 processors, each run then took twice as long, and requests waited for a processor.
 """
 _LATE_SECONDS = 3.0
@@ -25,19 +25,19 @@ _WAIT_SECONDS_MAX = 10.0
 _SWITCH_SECONDS = 0.0001
 """How long this thread may run while requests wait.
 
-PERF: a request waits for its turn four or five times, which is longer than it takes in all if each
-time is the usual half a millisecond.
+PERF: a request waits for its turn four or five times. At the usual half a millisecond each, that is
+longer than the rest of the request.
 """
 
 _log = logging.getLogger(__name__)
 
 
 class BackgroundTask:
-    """Runs a function while somebody asks for its results. Safe for several threads.
+    """Runs a function as long as `ask` is called. Safe for several threads.
 
-    After each run there is a pause. Whoever asks after the pause starts the next run, and does not
-    wait for it. Whoever asks much later waits, so that results have a largest age: nobody asked for
-    some time, or the web server lets no other thread run between two requests.
+    After each run there is a pause. The first `ask` after it starts the next run without waiting.
+    An `ask` much later waits, which limits the age of the results after an idle time, or where the
+    web server lets no other thread run between two requests.
     """
 
     def __init__(
@@ -71,26 +71,26 @@ class BackgroundTask:
         try:
             self._run()
         except Exception as error:
-            # Requests that need the same resource report it to their clients.
+            # Requests that need the same resource report the error to their clients.
             _log.warning("%s failed, and will be tried again: %s", self._run.__qualname__, error)
         finally:
             ended = self._now()
             with self._lock:
                 took = ended - began
-                # PERF: else all requests would wait for the end of each run that takes as long.
+                # PERF: otherwise all requests would wait for the end of each long run.
                 self._late_seconds = max(_LATE_SECONDS, 2 * took)
                 self._due_at = ended + self._pause_seconds(took)
                 self._thread = None
 
     def _pause_seconds(self, took_seconds: float) -> float:
-        """The pause after a run that took so long."""
+        """The pause after a run."""
         longest = max(_PAUSE_SECONDS_MAX, took_seconds / _TIME_SHARE_MIN)
         return longest * (1 - _EARLIER_MAX * self._chance())
 
 
 @contextmanager
 def short_turns() -> Iterator[None]:
-    """Let the other threads of this process wait less for their turn while the block runs."""
+    """Shorten the turns of this process's threads while the block runs."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(min(before, _SWITCH_SECONDS))
     try:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The view that a process keeps in memory, and how it stays current.
 
-Whoever asks for the view gets every write that any of our processes acknowledged before. Writes of
-other services to the same tables are looked for every few seconds, in the background.
+`view()` includes every write that any Trueup process acknowledged before the call. Writes of other
+services to the same tables are searched every few seconds, in the background.
 """
 
 import gc
@@ -27,21 +27,21 @@ _log = logging.getLogger(__name__)
 
 
 LOAD, REFRESH, COMPARISON = "load", "refresh", "comparison"
-"""How a view was read: the whole ledger, what was published since, or for foreign writes."""
+"""Why a view was read: to load the ledger, for published changes, or for foreign writes."""
 
 
 class _Kept(NamedTuple):
     view: View
     vector: Vector
-    """The changes that the view has."""
+    """The changes that the view includes."""
     clock: int
     """The sum of the vector's numbers."""
     own_writes: int
-    """How much this process had published before the view was read."""
+    """`Database.published_count` before the view was read."""
 
 
 class Index:
-    """The view of one process, loaded when it is first asked for. Safe for several threads."""
+    """The view of one process, loaded by the first call of `view`. Safe for several threads."""
 
     def __init__(
         self,
@@ -60,13 +60,13 @@ class Index:
         self._logged: set[object] = set()
 
     def view(self) -> View:
-        """The ledger as it was when this was called, or later."""
+        """The ledger as of this call, or later."""
         self._search.ask()
         begun_before, kept = self._refreshes_begun, self._kept
         if kept is not None and self._is_current(kept):
             return kept.view
         with self._lock:
-            # SAFETY: a refresh that began before we asked may lack a write that we must see.
+            # SAFETY: a refresh that began before this call may lack a write that it must include.
             if self._kept is None or self._refreshes_ended <= begun_before:
                 self._refreshes_begun += 1
                 self._kept = self._refreshed()
@@ -75,7 +75,7 @@ class Index:
 
     def _is_current(self, kept: _Kept) -> bool:
         if kept.own_writes != self._database.published_count:
-            # PERF: this process knows that something changed, without asking.
+            # PERF: this process has written since; that needs no query.
             return False
         try:
             with self._database.reading() as tx:
@@ -91,13 +91,13 @@ class Index:
         except DatabaseError as error:
             if not own_tables.is_missing(error):
                 raise
-            # The service was detached while it runs. Writes since then were not published.
+            # `db detach` was run while the service is up. Writes since then were not published.
             self._database.add_own_tables()
             return self._read(None)
 
     def _read(self, kept: _Kept | None) -> _Kept:
         began, kind = time.perf_counter(), LOAD if kept is None else REFRESH
-        # SAFETY: counted before the snapshot, which then has all of them.
+        # SAFETY: read before the snapshot, which then includes these writes.
         own_writes = self._database.published_count
         fresh = None if kept is None else self._with_usage(kept, own_writes)
         if fresh is None:
@@ -112,10 +112,10 @@ class Index:
         return fresh
 
     def _with_usage(self, kept: _Kept, own_writes: int) -> _Kept | None:
-        """The view with what was published since, or None if that is more than a little usage.
+        """The view with the changes published since, or None if they are more than a little usage.
 
         PERF: candidates after a claim take two statements; a snapshot takes three more.
-        SAFETY: usage is read after the vector. What it has in advance is read again with the next.
+        SAFETY: usage is read after the vector. If it includes later changes, they are read again.
         """
         with self._database.reading() as tx:
             news = store.changes.news(tx, kept.vector)
@@ -132,7 +132,7 @@ class Index:
 
     def _find_foreign_writes(self) -> None:
         """Compare the ledger with the view, and replace the view if they differ."""
-        # SAFETY: taken before the snapshot, which then has every change that this view has.
+        # SAFETY: taken before the snapshot, which then includes every change of this view.
         kept, began = self._kept, time.perf_counter()
         if kept is None:
             return
@@ -151,7 +151,7 @@ class Index:
         elif followed.vector == kept.vector:
             return
         with self._lock:
-            # Meanwhile requests may have refreshed the other view: what they read is read again.
+            # Requests may have refreshed the old view meanwhile: read those changes again.
             self._refreshes_begun += 1
             self._kept = self._read(followed._replace(view=view))
             self._refreshes_ended = self._refreshes_begun
@@ -163,7 +163,7 @@ class Index:
 
 
 def _followed(tx: Transaction, kept: _Kept, own_writes: int) -> _Kept:
-    """The view with what was published up to this snapshot."""
+    """The view with the changes published up to this snapshot."""
     news = store.changes.news(tx, kept.vector)
     return _kept(refresh(tx, kept.view, news.changed), news.vector, own_writes)
 
@@ -171,10 +171,9 @@ def _followed(tx: Transaction, kept: _Kept, own_writes: int) -> _Kept:
 def _loaded(tx: Transaction, own_writes: int, *, stays: bool) -> _Kept:
     """The view of this snapshot.
 
-    PERF: a view is hundreds of thousands of objects. Garbage collection over them takes a third of
-    the time in which they are made. If the view stays as long as the process, they are left out of
-    it from then on: that saves a fifth of the time of a large answer. What is garbage already would
-    be left out with them, so it is collected first.
+    PERF: a view is hundreds of thousands of objects. Garbage collection takes a third of the time
+    in which they are made. If the view stays as long as the process, they are excluded from it from
+    then on (gc.freeze), which saves a fifth of the time of a large answer.
     """
     vector = store.changes.vector(tx)
     is_on = gc.isenabled()
@@ -185,7 +184,7 @@ def _loaded(tx: Transaction, own_writes: int, *, stays: bool) -> _Kept:
         if is_on:
             gc.enable()
     if stays:
-        gc.collect()
+        gc.collect()  # otherwise freeze would keep present garbage
         gc.freeze()
     return _kept(view, vector, own_writes)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A new database for Placement: its schema as `db sync` makes it, and a whole ledger in it.
 
-All of it raises UrlUnusable, and DatabaseError if the database cannot be read or written.
+All functions raise UrlUnusable, and DatabaseError if the database cannot be read or written.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ from trueup.placement.store.fill import (
     tables_in,
 )
 
-# A transaction with a whole ledger in it waits for nobody: the database is new.
+# The database is new, so no other session holds a lock for long.
 _OPTIONS = DatabaseOptions(lock_wait_seconds=None)
 
 
@@ -36,8 +36,8 @@ def has_ledger(url: str) -> bool:
 def is_same(one: str, other: str) -> bool:
     """Whether two URLs lead to one database, or to one and a copy of it; nothing is written.
 
-    Both then have a provider with the same number, made at the same moment. A ledger that was
-    filled anew was made later than the one that it replaces.
+    Both then have a provider with the same id and time of creation. A ledger that was filled anew
+    has later times than the one that it replaces.
     """
     return not _marks(one).isdisjoint(_marks(other))
 
@@ -51,10 +51,10 @@ def _marks(url: str) -> frozenset[tuple[object, ...]]:
 
 
 def make_schema(url: str) -> None:
-    """Make the tables where they are missing, as `trueup-manage db sync` does.
+    """Create missing tables, as `trueup-manage db sync` does.
 
-    Raises NotOfPlacement if they cannot be made beside those that are there: MariaDB and MySQL keep
-    what a command had made when it was killed.
+    Raises NotOfPlacement if the present tables prevent that: MariaDB and MySQL keep the tables of a
+    command that was killed.
     """
     database = open_database(url, _OPTIONS)
     try:
@@ -65,7 +65,7 @@ def make_schema(url: str) -> None:
             if meaning_of(error) is None and there:
                 raise NotOfPlacement(there) from error
             raise
-        # A service adds these when it starts; here the ledger needs them before.
+        # A service adds these at its start; the ledger needs them before.
         schema.add_standard_names(database)
     finally:
         database.close()
@@ -74,10 +74,7 @@ def make_schema(url: str) -> None:
 def fill_database(
     url: str, providers: Iterable[FilledProvider], consumers: Iterable[FilledConsumer]
 ) -> None:
-    """Fill a database that has the schema and nothing else, whole or not at all.
-
-    Raises LedgerThere.
-    """
+    """Fill a database that has only the schema, in one transaction. Raises LedgerThere."""
     database = open_database(url, _OPTIONS)
     try:
         fill(database, tuple(providers), tuple(consumers))

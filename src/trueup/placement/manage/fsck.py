@@ -28,7 +28,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(database: Database, settings: Settings, options: Any) -> int:
     """Print the findings, and repair them with --repair.
 
-    0: no findings, or all are repaired; 3: there are findings; 4: some cannot be repaired.
+    0: no findings, or all repaired; 3: findings; 4: some cannot be repaired.
     """
     _require_newest_revision(database)
     if options.repair:
@@ -57,4 +57,7 @@ def _state(finding: fsck.Finding) -> str:
 
 
 def _rows(findings: Sequence[fsck.Finding], state: str) -> list[listing.Row]:
-    return [(one.defect, one.subject, one.evidence, one.remedy, state) for one in findings]
+    return [
+        (finding.defect, finding.subject, finding.evidence, finding.remedy, state)
+        for finding in findings
+    ]

@@ -28,9 +28,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def verify(database: Database, _settings: Settings, options: Any) -> int:
-    """Refresh a view as a worker does, and print how it differs from a new view.
+    """Refresh a view as a worker does, and print its differences from a new view.
 
-    0: no difference, or only what another service wrote a moment ago; 3: there are differences.
+    0: no difference, or only recent writes of another service; 3: differences.
     """
     found = verify_index(database, max(0.0, options.seconds))
     rows = [*_rows(found.wrong, _WRONG), *_rows(found.late, _LATE)]
@@ -39,4 +39,4 @@ def verify(database: Database, _settings: Settings, options: Any) -> int:
 
 
 def _rows(found: Sequence[Difference], state: str) -> list[listing.Row]:
-    return [(*one, state) for one in found]
+    return [(*difference, state) for difference in found]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows on standard output, with cliff's formats and options, as in OpenStack's other commands.
+"""Prints rows with cliff's formats and options, as OpenStack's other commands do.
 
 The command line itself is oslo.config's, because it also has the options of placement.conf.
 """
@@ -18,7 +18,7 @@ Row = Sequence[str]
 
 
 class OutputUnwritable(Exception):
-    """Standard output cannot be written, and not because nobody reads it."""
+    """Standard output cannot be written, for another reason than a closed pipe."""
 
     def __init__(self, reason: str):
         super().__init__(f"the output cannot be written: {reason}")
@@ -27,7 +27,7 @@ class OutputUnwritable(Exception):
 class RowLister(Lister):
     """A list of cliff without an application of cliff."""
 
-    # argparse, to which these options are handed on, does not know cliff's own way.
+    # These options become a parent of argparse's own parser, which lacks cliff's conflict handler.
     conflict_handler = "error"
 
     def __init__(self, columns: Sequence[str], rows: Sequence[Row] = ()):
@@ -40,7 +40,7 @@ class RowLister(Lister):
 
 
 def options(columns: Sequence[str]) -> argparse.ArgumentParser:
-    """The options of cliff for a list with these columns, to be a parent of a command's parser."""
+    """A parent parser with cliff's options for a list with these columns."""
     parser = RowLister(columns).get_parser("")
     # argparse has no public list of its options.
     for action in parser._actions:
@@ -50,7 +50,7 @@ def options(columns: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def write(columns: Sequence[str], rows: Sequence[Row], said: Any) -> None:
-    """Print the rows as the options say. Raises OutputUnwritable."""
+    """Print the rows in the format of the options. Raises OutputUnwritable."""
     with printing():
         if not rows and said.formatter == "table":
             sys.stdout.write("Nothing is wrong.\n")
@@ -60,9 +60,9 @@ def write(columns: Sequence[str], rows: Sequence[Row], said: Any) -> None:
 
 @contextmanager
 def printing() -> Iterator[None]:
-    """What is printed within is out at the end. Raises OutputUnwritable.
+    """Flush standard output at the end of the block. Raises OutputUnwritable.
 
-    Whoever reads it may have seen enough (`trueup-manage db fsck | head`): that is no error.
+    A closed pipe (`trueup-manage db fsck | head`) is not an error.
     """
     try:
         yield
@@ -77,8 +77,8 @@ def printing() -> Iterator[None]:
 
 
 def _discard_output() -> None:
-    """Send the rest nowhere: the interpreter would write it when it ends."""
-    # In a test, standard output is no file.
+    """Discard the rest, which the interpreter would write when it ends."""
+    # In a test, standard output is not a file.
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -86,7 +86,7 @@ def _discard_output() -> None:
 
 
 def _column_of(columns: Sequence[str]) -> Callable[[str], str]:
-    """What argparse calls for the name of a column; it refuses a name that is none of these."""
+    """A type for argparse that accepts the names of these columns."""
     by_name = {column.lower(): column for column in columns}
 
     def column(text: str) -> str:

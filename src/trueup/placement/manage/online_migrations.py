@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""db online_data_migrations: rows of old releases, brought up to date while the service runs.
+"""db online_data_migrations: updates rows of old releases while the service runs.
 
 PARITY: the names, the lines and the exit codes are upstream's, which deployment tools read.
 """
@@ -47,8 +47,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(database: Database, settings: Settings, options: Any) -> int:
     """Migrate in batches, or one batch of --max-count.
 
-    0: nothing is left; 1: --max-count was used and something was done; 2: something failed and
-    nothing else could be done; 127: --max-count is no positive number.
+    0: nothing is left; 1: --max-count was used and rows were migrated; 2: a migration failed and
+    no rows were migrated; 127: --max-count is not a positive number.
     """
     limit = _positive(options.max_count) if options.max_count is not None else None
     if limit == 0:

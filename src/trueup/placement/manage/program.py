@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""trueup-manage: its command line, and one line for each kind of failure."""
+"""trueup-manage: the command line, and the message for each kind of failure."""
 
 import argparse
 import sys
@@ -35,9 +35,9 @@ class Command:
     add_options: Callable[[argparse.ArgumentParser], None] = lambda parser: None
     group: str = "db"
     columns: Sequence[str] = ()
-    """Of the list that it prints, if it prints one."""
+    """The columns of its list, if it prints one."""
     is_upstreams: bool = True
-    """PARITY: upstream's commands end with 1 for every failure; 2 means something else there."""
+    """PARITY: upstream's commands end with 1 for every failure; their 2 has another meaning."""
 
 
 COMMANDS = (
@@ -122,7 +122,7 @@ def _run(words: list[str]) -> int:
     try:
         with listing.printing():
             return run(database, settings, source.command)
-        # Nobody read what it printed.
+        # The pipe was closed.
         return int(ExitCode.CLEAN)
     finally:
         database.close()

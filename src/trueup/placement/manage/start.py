@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where trueup-manage and trueup-status start. Needs only the standard library.
+"""The entry points of trueup-manage and trueup-status. Needs only the standard library.
 
-Without the extra of the service they end with a sentence that says how to install it.
+Without the extra of the service they end with the command that installs it.
 """
 
 import os
@@ -12,7 +12,7 @@ from pathlib import Path
 from trueup.exit_codes import ExitCode
 from trueup.libraries import too_old
 
-# PARITY: 2 means "a migration failed" and "a check failed" where scripts run upstream's commands.
+# PARITY: for scripts, 2 means that a migration or a check of upstream's commands failed.
 _MANAGE_FAILED, _CHECK_FAILED = 1, 255
 
 
@@ -44,5 +44,5 @@ def _start(module: str, failed: int) -> int:
     except KeyboardInterrupt:
         sys.stderr.write(f"{name}: {ExitCode.INTERRUPTED.meaning}.\n")
         sys.stderr.flush()
-        # Without waiting for a thread that still reads: the interpreter would wait for it.
+        # The interpreter would wait for a thread that still reads.
         os._exit(ExitCode.INTERRUPTED)

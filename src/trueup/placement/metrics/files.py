@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder in which each worker keeps its values, and the text that a scrape gets of all.
+"""The folder in which each worker keeps its values, and the text of a scrape over all workers.
 
-prometheus_client's mode for several processes: each process maps files of its own into memory and
-writes there, and whoever is scraped reads the files of all. The files of a process that has ended
-are added to one file, so that counters never fall and a folder never fills.
+prometheus_client's mode for several processes: each process maps its own files into memory and
+writes there, and the scraped process reads the files of all. The files of an ended process are
+added to one file, so that counters never fall and the folder does not grow.
 """
 
 import fcntl
@@ -26,20 +26,20 @@ _several_processes: Any = values.MultiProcessValue
 
 _VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 _LOCK = "lock"
-_NOBODY = 0
-"""The number of the process whose files hold the sums of all that have ended."""
+_ENDED = 0
+"""The process number in the names of files with the sums of ended processes."""
 _UNREADABLE = (OSError, RuntimeError, struct.error, UnicodeDecodeError, ValueError)
 
 
 def keep_values_in(folder: Path) -> None:
-    """From now on, this process keeps the values of its metrics in this folder.
+    """Keep the values of this process's metrics in this folder from now on.
 
-    Raises OSError if the folder cannot be made or written.
+    Raises OSError if the folder cannot be created or written.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with _locked(folder):
         os.environ[_VARIABLE] = str(folder)
-    # The library chooses by the variable when it is imported, and somebody may have imported it.
+    # The library reads the variable at its import, which may have been earlier.
     values.ValueClass = _several_processes()
 
 
@@ -54,7 +54,7 @@ def scrape(folder: Path, accept: str) -> tuple[str, bytes]:
 
 
 class _AllProcesses:
-    """What the library's collector does, without files that cannot be read."""
+    """Collects like the library's collector, without unreadable files."""
 
     def __init__(self, folder: Path):
         self._folder = folder
@@ -66,21 +66,21 @@ class _AllProcesses:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Files are added up by one process at a time, and read when nobody does so."""
+    """Lock the folder against other processes that add up or read its files."""
     with (folder / _LOCK).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
 def _add_up_ended(folder: Path) -> None:
-    """Move what processes that have ended counted into files of their own."""
+    """Move the counts of ended processes into the files of sums."""
     for path in sorted(folder.glob("*.db")):
         kind, _, process = path.stem.rpartition("_")
         if not process.isdecimal() or _is_alive(int(process)):
             continue
         content = _content(path)
         if content is not None and not kind.startswith("gauge"):
-            _add(content, folder / f"{kind}_{_NOBODY}.db")
+            _add(content, folder / f"{kind}_{_ENDED}.db")
         path.unlink()
 
 
@@ -106,7 +106,7 @@ def _content(path: Path) -> Counter[str] | None:
 
 
 def _is_alive(process: int) -> bool:
-    if process == _NOBODY:
+    if process == _ENDED:
         return True
     try:
         os.kill(process, 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The metrics: names, labels and buckets. No label has a UUID, a name, or a text of a client."""
+"""The metrics: names, labels and buckets. No label has a UUID, a name, or text from a client."""
 
 import threading
 import time
@@ -15,7 +15,7 @@ PREFIX = "trueup_placement"
 
 _METHODS = frozenset({"GET", "POST", "PUT", "DELETE"})
 _OTHER = "other"
-"""The label of what clients make up: unknown methods, and URLs that lead to no route."""
+"""The label of unknown methods, and of URLs without a route."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class _Count:
 class _Level:
     text: str
     over_workers: Literal["livesum", "livemin", "livemax"]
-    """How the values of the workers become one."""
+    """How the values of the workers are combined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,8 @@ _COUNTERS: Mapping[str, _Count] = {
     "transaction_restarts": _Count("Transactions that started again.", ("reason",)),
     "transactions_given_up": _Count("Transactions that met other writers at every attempt."),
     "view_foreign_writes": _Count("Comparisons that found writes of another service."),
-    "candidates_searches": _Count("Searches for candidates, by what they found.", ("result",)),
-    "candidates_empty": _Count("Searches that found nothing, by what left none.", ("reason",)),
+    "candidates_searches": _Count("Searches for candidates, by result.", ("result",)),
+    "candidates_empty": _Count("Searches without a result, by reason.", ("reason",)),
     "candidates_limited": _Count("Searches that stopped at a limit.", ("limit",)),
 }
 
@@ -52,7 +52,7 @@ _GAUGES: Mapping[str, _Level] = {
     "database_connections": _Level("Open connections to the database.", "livesum"),
     "database_connections_max": _Level("Connections that the pools may open.", "livesum"),
     "view_compared_timestamp_seconds": _Level(
-        "When a worker last read or compared the whole ledger; of all workers the earliest time.",
+        "When a worker last read or compared the whole ledger; the earliest of all workers.",
         "livemin",
     ),
     "view_providers": _Level("Resource providers in the view of the ledger.", "livemax"),
@@ -83,21 +83,21 @@ class PrometheusMeter(Meter):
     """Adds to metrics of prometheus_client, whose values are in the files of this process."""
 
     def __init__(self) -> None:
-        # A scrape reads the files. The registry only keeps the library from using its global one.
+        # A scrape reads the files; this registry only keeps the library from its global one.
         self._registry = CollectorRegistry()
         self._counters = {
-            name: Counter(f"{PREFIX}_{name}", one.text, one.labels, registry=self._registry)
-            for name, one in _COUNTERS.items()
+            name: Counter(f"{PREFIX}_{name}", count.text, count.labels, registry=self._registry)
+            for name, count in _COUNTERS.items()
         }
         self._histograms = {
             name: Histogram(
                 f"{PREFIX}_{name}",
-                one.text,
-                one.labels,
+                seconds.text,
+                seconds.labels,
                 registry=self._registry,
-                buckets=one.buckets,
+                buckets=seconds.buckets,
             )
-            for name, one in _HISTOGRAMS.items()
+            for name, seconds in _HISTOGRAMS.items()
         }
         self._gauges: dict[str, Gauge] = {}
         self._making = threading.Lock()
@@ -117,7 +117,7 @@ class PrometheusMeter(Meter):
                 self._histograms["request_seconds"].labels(*labels, status),
                 self._counters["request_statements"].labels(*labels),
             )
-            # SAFETY: clients must not make this grow.
+            # SAFETY: clients must not fill this cache.
             if route and method in _METHODS:
                 self._of_answer[key] = metrics
         metrics[0].observe(seconds)
@@ -159,7 +159,7 @@ class PrometheusMeter(Meter):
         self._counters["candidates_empty"].labels(reason).inc()
 
     def _set(self, name: str, value: float) -> None:
-        # Made when first set: a worker that has not set it yet must not count as one with 0.
+        # Created at its first value: a worker without one must not count as 0.
         with self._making:
             if name not in self._gauges:
                 self._gauges[name] = Gauge(

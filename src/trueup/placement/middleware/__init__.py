@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands around the API: each a WSGI application around another, without knowing which."""
+"""Middleware around the API: each wraps any WSGI application."""

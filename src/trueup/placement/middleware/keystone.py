@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tokens, validated by keystonemiddleware. It is imported late: that takes a third of a second."""
+"""Validates tokens with keystonemiddleware, whose import takes a third of a second."""
 
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
@@ -12,7 +12,7 @@ class UnknownAuthType(Exception):
 
 
 class NoCredentials(Exception):
-    """Nothing says how the service validates tokens."""
+    """The configuration has no credentials for validating tokens."""
 
 
 def guard(api: Any, source: Any, open_paths: Collection[str]) -> Any:

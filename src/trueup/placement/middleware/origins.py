@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages of other origins (CORS), and the headers of a proxy. Both are of oslo.middleware."""
+"""oslo.middleware's handling of CORS and of a proxy's headers."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -9,10 +9,10 @@ from webob import Request
 
 
 def open_to_origins(api: Any, options: Mapping[str, Any]) -> Any:
-    """The application, which pages of these origins may ask.
+    """The application, open to pages of the origins in the options.
 
-    PERF: the middleware takes 50 to 130 microseconds, as much as GET / does. It does nothing to a
-    request without an origin, unless that asks for the options of a URL.
+    PERF: the middleware takes 50 to 130 microseconds, as much as GET / does, and ignores requests
+    without an Origin header, except OPTIONS.
     """
     asked_from_elsewhere = oslo_middleware.CORS.factory({}, **options)(api)
 
@@ -24,10 +24,10 @@ def open_to_origins(api: Any, options: Mapping[str, Any]) -> Any:
 
 
 def behind_proxy(api: Any, source: Any) -> Any:
-    """The application, which believes a proxy's headers about the address and URL of a request.
+    """The application, which trusts a proxy's headers for the address and URL of a request.
 
-    PERF: the middleware takes 60 to 140 microseconds, nearly all of it for an answer as an object.
-    It only changes the request.
+    PERF: the middleware takes 60 to 140 microseconds, nearly all of them for an object of the
+    answer, which it does not change.
     """
     proxy = oslo_middleware.HTTPProxyToWSGI(None, source)
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For servers that give a thread to each request: clients that send or read slowly keep nobody
-waiting.
+"""Buffers bodies and answers for servers with a thread for each request, so that slow clients do
+not block others.
 
-A body is read before the request takes one of the turns of the service, and an answer is sent after
-it. So the server needs more threads than there are turns: at most `BODIES_MAX` of them wait for
-bodies, and at most `ANSWERS_MAX` for clients to read the next block of an answer.
+A body is read before the request takes one of the service's turns, and an answer is sent after its
+turn. So the server needs more threads than turns: up to `BODIES_MAX` wait for bodies, and up to
+`ANSWERS_MAX` for clients that read an answer in blocks.
 
-A request for an open path takes no turn: load balancers ask whether the service is there, also
-while all turns wait for a database. While no turn ends, nobody waits for long, so threads are left.
+A request for an open path takes no turn, so that load balancers get an answer while all turns wait
+for a database. While no turn ends, requests wait only briefly, so that threads stay free.
 """
 
 import io
@@ -18,7 +18,7 @@ from threading import Semaphore, Thread
 from typing import Any
 
 BODIES_MAX = 48
-"""The bodies that are awaited at the same time; further requests with a body get 503."""
+"""The bodies that are read at the same time; further requests with a body get 503."""
 
 ANSWERS_MAX = 8
 """The answers that are sent in blocks at the same time; further ones are sent as a whole."""
@@ -38,7 +38,7 @@ Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 class RequestBuffering:
     """A WSGI application around another, which handles at most `turns` requests at a time.
 
-    Beside them it handles those for `open_paths`.
+    Requests for `open_paths` do not count.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class RequestBuffering:
         self._turns, self._bodies = Semaphore(turns), Semaphore(BODIES_MAX)
         self._answers = Semaphore(ANSWERS_MAX)
         self.is_ending = False
-        """Whether clients are told to send no more requests over their connections."""
+        """Whether answers close the connections of clients."""
 
     def __call__(
         self, environ: dict[str, Any], start_response: Callable[..., Any]
@@ -77,11 +77,11 @@ class RequestBuffering:
                 self._turns.release()
         else:
             return _refuse(start_response, "503 Service Unavailable")
-        # A server takes a list from us at once.
+        # A server takes a list at once.
         return answer if isinstance(answer, list) else self._begun(answer)
 
     def _has_turn(self) -> bool:
-        """Take a turn, for the caller to release; or not, if no turn ended for a while."""
+        """Take a turn, for the caller to release; False if no turn ended for a while."""
         if self._turns.acquire(blocking=False):
             return True
         began = time.monotonic()
@@ -93,7 +93,7 @@ class RequestBuffering:
                 return True
 
     def _begun(self, blocks: Iterable[bytes]) -> Iterable[bytes]:
-        """An answer in blocks as it is, or as a whole if too many others are being sent."""
+        """An answer in blocks, or as a whole if too many others are being sent."""
         answer = _Blocks(blocks)
         if self._answers.acquire(blocking=False):
             answer.at_end.callback(self._answers.release)
@@ -102,9 +102,9 @@ class RequestBuffering:
             return [b"".join(answer)]
 
     def _read(self, environ: dict[str, Any]) -> bytes | None:
-        """What the client sends, or None if it does not send all of it in time, or goes away.
+        """The body, or None if the client does not send all of it in time, or disconnects.
 
-        Nothing of a body that says that it is too long: its length is enough to refuse it.
+        A body with a Content-Length above the limit is not read.
         """
         stream, said = environ["wsgi.input"], environ.get("CONTENT_LENGTH", "")
         if len(said) > _DIGITS_MAX or (said.isdecimal() and int(said) > self._length_max):
@@ -132,7 +132,7 @@ class _Blocks:
     def __init__(self, blocks: Iterable[bytes]):
         self._blocks = blocks
         self.at_end = ExitStack()
-        """What to do at the end, once."""
+        """Callbacks for the end of the answer, called once."""
         if (close := getattr(blocks, "close", None)) is not None:
             self.at_end.callback(close)
 
@@ -140,7 +140,7 @@ class _Blocks:
         return iter(self._blocks)
 
     def close(self) -> None:
-        """Free what the answer has taken."""
+        """Run the callbacks."""
         self.at_end.close()
 
 

@@ -2,8 +2,8 @@
 """Traces across services with osprofiler, as in all of OpenStack's services.
 
 A request is traced if it has osprofiler's headers, signed with one of the keys in `[profiler]
-hmac_keys`. What is traced goes where `connection_string` says. The library is optional, and
-imported only if `[profiler] enabled` is set.
+hmac_keys`. Traces are sent to `connection_string`. The library is optional, and imported only if
+`[profiler] enabled` is set.
 """
 
 import os
@@ -13,12 +13,12 @@ from threading import Lock
 from typing import Any
 
 _PROJECT = "placement"
-# The header of a request that asks to be traced, as WSGI names it.
+# The header of a request to be traced, in the WSGI environment.
 _ASKED = "HTTP_X_TRACE_INFO"
 
 
 class Traced:
-    """A WSGI application around another, which traces the requests that ask for it."""
+    """A WSGI application around another, which traces requests with osprofiler's headers."""
 
     def __init__(self, application: Any, source: Any):
         """Raises ImportError without osprofiler."""
@@ -33,7 +33,7 @@ class Traced:
     def __call__(
         self, environ: dict[str, Any], start_response: Callable[..., Any]
     ) -> Iterable[bytes]:
-        # PERF: the middleware makes objects of every request and answer.
+        # PERF: the middleware makes objects for every request and answer.
         if _ASKED not in environ:
             answer: Iterable[bytes] = self._application(environ, start_response)
             return answer
@@ -42,8 +42,8 @@ class Traced:
         return traced
 
     def _connect(self) -> None:
-        """Connect to the collector once in each process: servers fork after they have loaded us,
-        and a connection must not have two owners."""
+        """Connect to the collector once in each process: servers fork after loading the
+        application, and a connection must not have two owners."""
         with self._connecting:
             if self._connected_in == os.getpid():
                 return

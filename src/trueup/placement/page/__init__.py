@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`trueup page`: a living ledger as web pages, to be read only."""
+"""`trueup page`: a live ledger as read-only web pages."""

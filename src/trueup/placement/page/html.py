@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages as HTML. All of it is escaped by the templates, and no page has a script."""
+"""The pages as HTML. The templates escape all values, and no page has a script."""
 
 from typing import Any
 from urllib.parse import quote
@@ -20,7 +20,7 @@ def style() -> bytes:
 
 
 def _segment(text: str) -> str:
-    """Text as one part of the path of a URL."""
+    """Text as one segment of the path of a URL."""
     return quote(text, safe="")
 
 

@@ -20,14 +20,14 @@ _LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 
 @dataclass(eq=False)
 class NotLoopback(Exception):
-    """Others than the users of this machine could read the ledger at this address."""
+    """At this address, other machines could read the ledger."""
 
     address: str
 
 
 @dataclass(frozen=True, slots=True)
 class ListenAt:
-    """Where to listen; `insecure`: on another interface than loopback too."""
+    """The listening address; `insecure` permits other interfaces than loopback."""
 
     host: str
     port: int

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which path shows what. Each request reads the ledger again, and nothing is written.
+"""The paths of the pages. Each request reads the ledger again, and nothing is written.
 
 SAFETY: there is no authentication. A hostile page in the operator's browser must not read this one.
-So no other site may load or frame these pages, and a request whose Host header is not one of ours
-is refused: a hostile domain may resolve to the loopback interface (DNS rebinding).
+So no other site may load or frame these pages, and a request with an unknown Host header is
+refused: a hostile domain may resolve to the loopback interface (DNS rebinding).
 """
 
 from collections.abc import Collection, Mapping
@@ -31,13 +31,13 @@ _HEADERS = {
 _WORDS_MAX = 255
 _QUERY_MAX = 8000
 _PAGES_MAX = 1_000_000
-# Seconds that a query for candidates waits for another one to end: each loads the whole ledger.
+# Seconds that a query for candidates waits for another one: each loads the whole ledger.
 _WAIT_SECONDS = 20
 
 
 @dataclass(eq=False)
 class _NothingToShow(Exception):
-    """There is nothing to show; the text says why."""
+    """There is no page to show; the text is the reason."""
 
     status: HTTPStatus
     text: str
@@ -49,14 +49,14 @@ class Site:
 
     database: Database
     hosts: Collection[str] | None
-    """The names that clients may ask for; None: any."""
+    """The Host headers that are accepted; None accepts all."""
     version: str
     log: Path | None = None
     """The log of the service, for the searches that found nothing."""
     _asking: Lock = field(default_factory=Lock)
 
     def answer(self, asked: Request) -> Answer:
-        """The page for a request, or a page that says why there is none."""
+        """The page for a request, or a page with the reason why there is none."""
         if self.hosts is not None and not _is_for(asked.host, self.hosts):
             # The answer shows nothing of the ledger.
             text = f"this page is not served as {asked.host}. Ask for it by the address it prints."
@@ -135,7 +135,7 @@ class Site:
         return self._html("consumer.html", found=found, most=views.HOLDINGS_MAX)
 
     def _why(self, query: str, microversion: str) -> Answer:
-        """The form, and below it the answer, or the sentence that says why there is none."""
+        """The form, and below it the answer, or the reason why there is none."""
         reason, refused = None, ""
         try:
             if len(query) > _QUERY_MAX:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each page shows, read from the ledger as frozen values. Every list has a limit."""
+"""The content of each page, read from the ledger as frozen values. Every list has a limit."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,23 +17,23 @@ from trueup.placement.store.reads.browsing import (
 )
 
 TREES_MAX = 100
-"""Trees of one page of the list."""
+"""Trees on one page of the list."""
 MEMBERS_MAX = 5000
 """Providers below the trees of one page, or below one root."""
 HOLDERS_MAX = 200
-"""Consumers of one page of a provider."""
+"""Consumers on one page of a provider."""
 FOUND_MAX = 100
 """Providers and consumers that a search shows."""
 HOLDINGS_MAX = 5000
 """Rows of one consumer."""
 USAGES_MAX = 4
-"""Classes that the list shows of a tree."""
+"""Classes that the list shows for a tree."""
 _FIRST = ("VCPU", "PCPU", "MEMORY_MB", "DISK_GB")
 
 
 @dataclass(frozen=True, slots=True)
 class UsageBar:
-    """How much of a class is held, of one provider or of several together."""
+    """Capacity and usage of a class, on one provider or on several together."""
 
     resource_class: str
     capacity: int
@@ -41,12 +41,12 @@ class UsageBar:
 
     @property
     def is_over(self) -> bool:
-        """Whether more is held than there is."""
+        """Whether usage exceeds capacity."""
         return self.held > self.capacity
 
     @property
     def drawn(self) -> int:
-        """How much of its bar is filled, in percent; what is held is never quite invisible."""
+        """The filled part of its bar, in percent; at least 1 if anything is held."""
         if self.is_over:
             return 100
         return max(self.held * 100 // self.capacity, 1) if self.held > 0 else 0
@@ -54,7 +54,7 @@ class UsageBar:
 
 @dataclass(frozen=True, slots=True)
 class PageOfList:
-    """Which page of a list, from 1, and how many there are of how many rows."""
+    """The number of a page, from 1, the last one's, and the rows of the whole list."""
 
     number: int
     last: int
@@ -73,7 +73,7 @@ class TreeRow:
     below: int
     usages: Sequence[UsageBar]
     more: int
-    """How many classes are not shown."""
+    """The number of classes that are not shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class TreeList:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A provider in its tree, so many steps below the top."""
+    """A provider in its tree, `depth` steps below the top."""
 
     provider: BrowsedProvider
     depth: int
@@ -96,7 +96,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """An inventory of a provider, and how much of it is held."""
+    """An inventory of a provider, and its usage."""
 
     inventory: Inventory
     usage: UsageBar
@@ -108,7 +108,7 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A consumer and what it holds; `consumer` is None if it has no row."""
+    """A consumer and its allocations; `consumer` is None if it has no row."""
 
     uuid: str
     consumer: BrowsedConsumer | None
@@ -127,7 +127,7 @@ class ProviderView:
     """Whether the tree has more providers than are shown."""
     offers: Sequence[Offer]
     unmatched: Mapping[str, int]
-    """What is held of classes that it has no inventory of."""
+    """Usage of classes without an inventory."""
     traits: Sequence[str]
     aggregates: Sequence[str]
     page: PageOfList
@@ -136,7 +136,7 @@ class ProviderView:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerView:
-    """One consumer: its row, if there is one, and what it holds."""
+    """One consumer: its row, if there is one, and its allocations."""
 
     uuid: str
     consumer: BrowsedConsumer | None
@@ -146,7 +146,7 @@ class ConsumerView:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search found; of each list, the first FOUND_MAX."""
+    """The result of a search: the first FOUND_MAX of each list."""
 
     words: str
     providers: Sequence[BrowsedProvider] = ()
@@ -156,14 +156,14 @@ class Found:
 
 
 def tree_list(tx: Transaction, number: int) -> TreeList:
-    """A page of the list; one behind the last is the last."""
+    """A page of the list; a number after the last page means the last."""
     page = _page_of(browsing.count_trees(tx), TREES_MAX, number)
     tops = browsing.tops(tx, page.offset * TREES_MAX, TREES_MAX)
-    members = browsing.below(tx, [one.id for one in tops], MEMBERS_MAX + 1)
-    resources = browsing.resources_of(tx, [one.id for one in (*tops, *members)])
-    ids_of = defaultdict(list, {one.id: [one.id] for one in tops})
-    for one in members:
-        ids_of[one.root_id or 0].append(one.id)
+    members = browsing.below(tx, [provider.id for provider in tops], MEMBERS_MAX + 1)
+    resources = browsing.resources_of(tx, [provider.id for provider in (*tops, *members)])
+    ids_of = defaultdict(list, {provider.id: [provider.id] for provider in tops})
+    for provider in members:
+        ids_of[provider.root_id or 0].append(provider.id)
     rows = []
     for top in tops:
         usages = usages_of(resources[id_] for id_ in ids_of[top.id])
@@ -178,12 +178,12 @@ def capacity(tx: Transaction) -> Sequence[UsageBar]:
 
 
 def provider_view(tx: Transaction, uuid: str, number: int) -> ProviderView | None:
-    """One provider, with a page of the consumers that hold something of it."""
+    """One provider, with a page of the consumers that have allocations on it."""
     found = browsing.provider(tx, uuid)
     if found is None:
         return None
     near = browsing.providers_of(
-        tx, {one for one in (found.parent_id, found.root_id) if one is not None}
+        tx, {id_ for id_ in (found.parent_id, found.root_id) if id_ is not None}
     )
     root = near.get(found.root_id) if found.root_id is not None else None
     top = root or found
@@ -198,8 +198,8 @@ def provider_view(tx: Transaction, uuid: str, number: int) -> ProviderView | Non
         tree=branches(top, members[:MEMBERS_MAX]),
         is_cut=len(members) > MEMBERS_MAX,
         offers=[
-            Offer(one.inventory, UsageBar(name, one.inventory.capacity, one.used))
-            for name, one in resources.inventories.items()
+            Offer(present.inventory, UsageBar(name, present.inventory.capacity, present.used))
+            for name, present in resources.inventories.items()
         ],
         unmatched=resources.used_without_inventory,
         traits=browsing.traits_of(tx, found.id),
@@ -210,7 +210,7 @@ def provider_view(tx: Transaction, uuid: str, number: int) -> ProviderView | Non
 
 
 def consumer_view(tx: Transaction, uuid: str) -> ConsumerView | None:
-    """One consumer; None if it has no row and holds nothing."""
+    """One consumer; None if it has neither a row nor allocations."""
     found = browsing.consumer(tx, uuid)
     held = browsing.holdings_of_consumer(tx, uuid, HOLDINGS_MAX + 1)
     if found is None and not held:
@@ -234,7 +234,7 @@ def search(tx: Transaction, words: str) -> Found:
         providers[:FOUND_MAX],
         in_aggregate[:FOUND_MAX],
         consumers[:FOUND_MAX],
-        any(len(one) > FOUND_MAX for one in lists),
+        any(len(rows) > FOUND_MAX for rows in lists),
     )
 
 
@@ -242,34 +242,34 @@ def usages_of(resources: Iterable[Resources]) -> list[UsageBar]:
     """The usage of several providers together, with the classes of servers first."""
     capacities: dict[str, int] = defaultdict(int)
     held: dict[str, int] = defaultdict(int)
-    for one in resources:
-        for name, inventory in one.inventories.items():
+    for of_provider in resources:
+        for name, inventory in of_provider.inventories.items():
             capacities[name] += inventory.inventory.capacity
             held[name] += inventory.used
-        for name, amount in one.used_without_inventory.items():
+        for name, amount in of_provider.used_without_inventory.items():
             held[name] += amount
     names = sorted({*capacities, *held}, key=lambda name: (_rank(name), name))
     return [UsageBar(name, capacities[name], held[name]) for name in names]
 
 
 def branches(top: BrowsedProvider, members: Sequence[BrowsedProvider]) -> list[Branch]:
-    """A tree in the order in which it is read.
+    """A tree, parents before children.
 
-    A member that no chain of parents leads to, as in a tree that is broken, comes last.
+    A member that no chain of parents leads to, as in a broken tree, comes last.
     """
     children: dict[int | None, list[BrowsedProvider]] = defaultdict(list)
-    for one in members:
-        children[one.parent_id].append(one)
+    for provider in members:
+        children[provider.parent_id].append(provider)
     found: list[Branch] = []
     seen = {top.id}
     waiting = [Branch(top, 0)]
     while waiting:
         branch = waiting.pop()
         found.append(branch)
-        below = [one for one in children[branch.provider.id] if one.id not in seen]
-        seen.update(one.id for one in below)
-        waiting += [Branch(one, branch.depth + 1) for one in reversed(below)]
-    return [*found, *(Branch(one, 1) for one in members if one.id not in seen)]
+        below = [provider for provider in children[branch.provider.id] if provider.id not in seen]
+        seen.update(provider.id for provider in below)
+        waiting += [Branch(provider, branch.depth + 1) for provider in reversed(below)]
+    return [*found, *(Branch(provider, 1) for provider in members if provider.id not in seen)]
 
 
 def _rank(name: str) -> int:
@@ -282,8 +282,8 @@ def _page_of(rows: int, size: int, number: int) -> PageOfList:
 
 
 def _holders(tx: Transaction, held: Sequence[Holding]) -> list[Holder]:
-    rows = browsing.consumers_of(tx, {one.consumer_uuid for one in held})
+    rows = browsing.consumers_of(tx, {holding.consumer_uuid for holding in held})
     return [
         Holder(uuid, rows.get(uuid), list(group))
-        for uuid, group in groupby(held, lambda one: one.consumer_uuid)
+        for uuid, group in groupby(held, lambda holding: holding.consumer_uuid)
     ]

@@ -20,22 +20,3 @@ from trueup.placement.store.rows import (
     providers,
     traits,
 )
-
-__all__ = [
-    "aggregates",
-    "allocations",
-    "changes",
-    "claims",
-    "class_and_trait_names",
-    "consumers",
-    "filters",
-    "fingerprint",
-    "inventories",
-    "ledger_rows",
-    "lock_rows",
-    "of_provider",
-    "providers",
-    "schema",
-    "traits",
-    "usages",
-]

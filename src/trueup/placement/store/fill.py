@@ -145,7 +145,7 @@ def _fill_names(
 ) -> None:
     """Add the custom resource classes and traits that these need.
 
-    A consumer may hold a class of which no provider has an inventory any more.
+    A consumer may hold a class that no provider has an inventory of any more.
     """
     named = {name for provider in rows for name in provider.inventories}
     named |= {name for consumer in holders for held in consumer.amounts.values() for name in held}

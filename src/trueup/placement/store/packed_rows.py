@@ -11,22 +11,13 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import (
-    Cast,
-    Column,
-    ColumnElement,
-    String,
-    cast,
-    func,
-    literal_column,
-    type_coerce,
-)
+from sqlalchemy import Cast, Column, ColumnElement, String, cast, func, literal_column, type_coerce
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 # Names of classes and traits may end with a line break, and times contain a space.
 _BETWEEN_PARTS = "|"
-_BETWEEN_LINES = f"\n{secrets.token_hex(4)}\n"  # nobody can put it into a name
+_BETWEEN_LINES = f"\n{secrets.token_hex(4)}\n"  # random, so that no name contains it
 
 # PERF: not parameters; PyMySQL escapes each of them in each statement.
 _BETWEEN: ColumnElement[str] = literal_column(f"'{_BETWEEN_PARTS}'", String)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The writes of the API. One function is one transaction: it gathers, decides, writes."""
+"""The writes of the API. Each function is one transaction: it gathers, decides, writes."""
 
 from trueup.placement.transactions import (
     aggregates,
@@ -10,13 +10,3 @@ from trueup.placement.transactions import (
     resource_classes,
     traits,
 )
-
-__all__ = [
-    "aggregates",
-    "allocations",
-    "inventories",
-    "providers",
-    "reshaper",
-    "resource_classes",
-    "traits",
-]

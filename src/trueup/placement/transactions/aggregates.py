@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replacing the aggregates of a provider."""
+"""Replaces the aggregates of a provider."""
 
 from collections.abc import Collection
 
@@ -14,13 +14,13 @@ from trueup.placement.store.engine.database import Transaction, in_transaction
 def replace(
     tx: Transaction, uuid: str, aggregates: Collection[str], expected: ExpectedGeneration
 ) -> int:
-    """Make the provider a member of exactly these aggregates; its generation.
+    """Make the provider a member of exactly these aggregates, and return its generation.
 
     Raises ProviderNotFound or StaleProvider.
-    PARITY: clients that cannot quote a generation do not change it either.
+    PARITY: clients that cannot send a generation do not change it either.
     """
     raised_by = 0 if expected is UNCHECKED else 1
-    # SAFETY: either one locks the provider, before anything of it is read.
+    # SAFETY: both lock the provider before its rows are read.
     if raised_by:
         store.providers.bump_generations_of(tx, [uuid])
     else:
@@ -36,8 +36,8 @@ def replace(
     if raised_by:
         store.providers.note_generations(tx, [provider.id])
     else:
-        # SAFETY: nothing else of it is written that would tell another node of a cluster, where
-        # it may be deleted at the same time.
+        # SAFETY: without the generation, no other write conflicts with a deletion of the provider
+        # on another node of a cluster.
         store.lock_rows.take(tx, store.lock_rows.PROVIDER, [provider.id])
     store.aggregates.delete_memberships(tx, provider, members - wanted)
     store.aggregates.insert_memberships(tx, provider, sorted(wanted - members))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replacing and deleting the allocations of consumers."""
+"""Replaces and deletes the allocations of consumers."""
 
 import dataclasses
 from collections.abc import Collection, Sequence
@@ -18,12 +18,12 @@ from trueup.placement.store.reads.claims import ClaimRows
 
 
 def replace_within(tx: Transaction, wanted: Sequence[ConsumerAllocations]) -> None:
-    """Give each consumer exactly these allocations: all of them, or none.
+    """Give each consumer exactly these allocations.
 
     Raises StaleConsumer, AllocationToUnknownProvider, ResourceClassNotFound or NotAllocatable.
     """
-    resources = list(dict.fromkeys(resource for one in wanted for resource in one.amounts))
-    # SAFETY: this locks the providers, before anything of them is read.
+    resources = list(dict.fromkeys(resource for change in wanted for resource in change.amounts))
+    # SAFETY: this locks the providers before their rows are read.
     store.providers.bump_generations_of(tx, {uuid for uuid, _ in resources})
     found = store.claims.read(tx, wanted, resources)
 
@@ -40,15 +40,15 @@ def replace_within(tx: Transaction, wanted: Sequence[ConsumerAllocations]) -> No
     # loses all allocations.
     left = {
         provider
-        for one in wanted
-        if not one.amounts
-        for provider, _ in found.held.get(one.consumer_uuid, {})
+        for change in wanted
+        if not change.amounts
+        for provider, _ in found.held.get(change.consumer_uuid, {})
     }
     store.providers.bump_generations_of(tx, left - found.provider_ids.keys())
 
 
 replace = in_transaction(replace_within)
-"""The same, as a transaction of its own."""
+"""`replace_within` as a transaction of its own."""
 
 
 @in_transaction
@@ -57,7 +57,7 @@ def delete(tx: Transaction, consumer_uuid: str) -> None:
 
     PARITY: no generation is compared, and no generation of a provider grows.
     """
-    # SAFETY: the consumer is deleted first, which keeps others from giving it allocations.
+    # SAFETY: the consumer is deleted first, which keeps others from adding allocations to it.
     store.consumers.delete_consumer(tx, consumer_uuid)
     if not store.allocations.delete_of_consumer(tx, consumer_uuid):
         raise NothingAllocated(consumer_uuid)
@@ -69,9 +69,9 @@ def _named_as_stored(
     resources: Collection[ProviderResource],
     found: ClaimRows,
 ) -> Sequence[ConsumerAllocations]:
-    """The same with the UUIDs as the ledger spells them: MariaDB ignores case.
+    """The wanted allocations with the UUIDs as the ledger spells them: MariaDB ignores case.
 
-    Raises AllocationToUnknownProvider or ResourceClassNotFound, for a name that nothing has.
+    Raises AllocationToUnknownProvider or ResourceClassNotFound for an unknown name.
     """
     # Only a name without an inventory may be unknown.
     providers = store.providers.lock_refs(tx, {uuid for uuid, _ in resources})
@@ -80,11 +80,11 @@ def _named_as_stored(
     refuse_unknown_names(resources, providers, found.class_ids)
     return [
         dataclasses.replace(
-            one,
+            change,
             amounts={
                 (providers[uuid].uuid, resource_class): amount
-                for (uuid, resource_class), amount in one.amounts.items()
+                for (uuid, resource_class), amount in change.amounts.items()
             },
         )
-        for one in wanted
+        for change in wanted
     ]

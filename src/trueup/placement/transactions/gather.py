@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What most transactions read first: their provider, locked."""
+"""Reads and locks the provider of a transaction."""
 
 from trueup.model.errors import ProviderNotFound
 from trueup.model.providers import Provider, ProviderRef
@@ -16,7 +16,7 @@ def locked_provider(tx: Transaction, uuid: str) -> ProviderRef:
 
 
 def locked_provider_details(tx: Transaction, uuid: str) -> Provider:
-    """The same with name, root and parent. Raises ProviderNotFound."""
+    """A provider with name, root and parent, locked until the end. Raises ProviderNotFound."""
     provider = store.providers.lock_one(tx, uuid)
     if provider is None:
         raise ProviderNotFound(uuid)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writing the inventories of a provider, one or all of them."""
+"""Writes the inventories of a provider, one or all of them."""
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 @in_transaction
 def create(tx: Transaction, uuid: str, wanted: Inventory) -> int:
-    """Add one inventory; the new generation of the provider.
+    """Add one inventory, and return the new generation of the provider.
 
     Raises ProviderNotFound, ResourceClassNotFound or InventoryExists.
     """
@@ -40,7 +40,7 @@ def create(tx: Transaction, uuid: str, wanted: Inventory) -> int:
 
 @in_transaction
 def replace(tx: Transaction, uuid: str, wanted: Inventory, expected: ExpectedGeneration) -> int:
-    """Change one inventory; the new generation of the provider.
+    """Change one inventory, and return the new generation of the provider.
 
     Raises ProviderNotFound, StaleProvider, ResourceClassNotFound or InventoryNotFound.
     """
@@ -64,7 +64,7 @@ def replace_all(
     wanted: Iterable[Inventory],
     expected: ExpectedGeneration = UNCHECKED,
 ) -> int:
-    """Give the provider exactly these inventories; its new generation.
+    """Give the provider exactly these inventories, and return its new generation.
 
     Raises ProviderNotFound, StaleProvider, ResourceClassNotFound or InventoryInUse.
     """
@@ -75,10 +75,10 @@ def replace_all(
 
 
 def replace_all_within(tx: Transaction, provider: AnyProvider, wanted: Iterable[Inventory]) -> None:
-    """The same as a part of a larger transaction, which bumps the generation itself."""
+    """`replace_all` as a part of a larger transaction, which bumps the generation itself."""
     by_class = {inventory.resource_class: inventory for inventory in wanted}
     inventories, present = store.inventories.with_usage(tx, [provider])
-    # Nobody can delete a class of which the provider has an inventory, so those are not read again.
+    # A class with an inventory cannot be deleted, so its id is not read again.
     new_classes = [name for name in by_class if name not in present]
     class_ids = {**present, **_class_ids(tx, new_classes)}
     gone = [present[name] for name in present if name not in by_class]
@@ -87,7 +87,7 @@ def replace_all_within(tx: Transaction, provider: AnyProvider, wanted: Iterable[
 
     store.inventories.delete_inventories(tx, provider, gone)
     _add(tx, provider, [by_class[name] for name in new_classes], class_ids)
-    changed = [one for name, one in by_class.items() if name in present]
+    changed = [inventory for name, inventory in by_class.items() if name in present]
     _warn_of_overcommit(provider, changed, _used(inventories))
     store.inventories.update_inventories(tx, provider, changed, class_ids)
 
@@ -110,8 +110,8 @@ def delete(tx: Transaction, uuid: str, resource_class: str) -> None:
 
 
 def _class_ids(tx: Transaction, names: Iterable[str]) -> dict[str, int]:
-    # SAFETY: a class that is deleted meanwhile would leave an inventory of nothing, and its id is
-    # given to the next class. Classes are locked after providers, so the order is one.
+    # SAFETY: without the lock, a class could be deleted meanwhile, and the inventory would refer to
+    # no class. Classes are always locked after providers.
     class_ids = store.class_and_trait_names.class_ids(tx, names, keep=True)
     for name in names:
         if name not in class_ids:
@@ -122,9 +122,10 @@ def _class_ids(tx: Transaction, names: Iterable[str]) -> dict[str, int]:
 def _add(
     tx: Transaction, provider: AnyProvider, new: Sequence[Inventory], class_ids: Mapping[str, int]
 ) -> None:
-    # SAFETY: what keeps a class on this server does not keep it on another node of a cluster.
-    # Standard classes are never deleted.
-    custom = [class_ids[one.resource_class] for one in new if is_custom(one.resource_class)]
+    # SAFETY: the lock of a class has no effect on another node of a cluster. Standard classes are
+    # never deleted.
+    names = [inventory.resource_class for inventory in new]
+    custom = [class_ids[name] for name in names if is_custom(name)]
     store.lock_rows.take(tx, store.lock_rows.RESOURCE_CLASS, custom)
     store.inventories.insert_inventories(tx, provider, new, class_ids)
 
@@ -136,7 +137,7 @@ def _refuse_used(tx: Transaction, provider: AnyProvider, class_ids: list[int]) -
 
 
 def _used(inventories: Mapping[tuple[str, str], InventoryWithUsage]) -> dict[str, int]:
-    return {resource_class: one.used for (_, resource_class), one in inventories.items()}
+    return {resource_class: present.used for (_, resource_class), present in inventories.items()}
 
 
 def _warn_of_overcommit(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Creating, renaming, moving and deleting providers."""
+"""Creates, renames, moves and deletes providers."""
 
 from dataclasses import dataclass
 
@@ -40,7 +40,7 @@ def create(tx: Transaction, wanted: WantedProvider) -> Provider:
 
 @in_transaction
 def update(tx: Transaction, wanted: WantedProvider, *, may_reparent: bool) -> Provider:
-    """Rename a provider, or move it together with the providers below it.
+    """Rename a provider, or move it with its descendants.
 
     Raises ProviderNotFound, BadProvider or ProviderExists.
     """
@@ -52,10 +52,10 @@ def update(tx: Transaction, wanted: WantedProvider, *, may_reparent: bool) -> Pr
     below = store.providers.subtree(tx, provider)
     parent = store.providers.lock_one(tx, parent_uuid) if parent_uuid else None
 
-    subtree = {one.uuid for one in below}
+    subtree = {member.uuid for member in below}
     refuse_bad_parent(provider, parent_uuid, parent, subtree, may_reparent=may_reparent)
     is_renamed = wanted.name != provider.name
-    # To MariaDB, the same name in capitals is the name that the provider has.
+    # MariaDB ignores case: the provider's own name in capitals is not taken.
     if is_renamed and store.providers.is_taken(tx, name=wanted.name, beside=provider):
         raise ProviderExists("name", wanted.name)
 
@@ -82,7 +82,7 @@ def delete(tx: Transaction, uuid: str) -> None:
 
 
 def _parent_to_be(tx: Transaction, wanted: WantedProvider) -> Provider | None:
-    """Locked, so that nobody deletes it meanwhile, or moves it with its tree."""
+    """The wanted parent, locked against deletion and moves."""
     if not wanted.parent_uuid:
         return None
     store.providers.keep_trees(tx, [wanted.parent_uuid])
@@ -105,8 +105,8 @@ def _refuse_bad_creation(wanted: WantedProvider, parent: Provider | None) -> Non
 
 
 def _refuse_taken(tx: Transaction, wanted: WantedProvider) -> None:
-    # PARITY: as upstream on MySQL. Where two threads create the same provider, Nova goes on with
-    # it, unless the answer names the name: then it takes it for another provider's.
+    # PARITY: the order of upstream on MySQL. Where two threads create the same provider, Nova
+    # continues with it if the answer names the UUID; a taken name is another provider's to Nova.
     if store.providers.is_taken(tx, uuid=wanted.uuid):
         raise ProviderExists("uuid", wanted.uuid)
     if store.providers.is_taken(tx, name=wanted.name):

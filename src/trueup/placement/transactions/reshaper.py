@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Moving inventories and allocations between providers in one transaction."""
+"""Moves inventories and allocations between providers in one transaction."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,40 +29,40 @@ def reshape(
     inventories: Sequence[WantedInventories],
     allocations: Sequence[ConsumerAllocations],
 ) -> None:
-    """Give providers these inventories and consumers these allocations: all of it, or nothing.
+    """Give providers these inventories and consumers these allocations.
 
-    Raises ReshapeOfUnknownProvider, StaleProvider, and what the transactions of inventories and of
-    allocations raise. New inventories are added before the allocations move, and old ones are
-    deleted after that.
+    Raises ReshapeOfUnknownProvider, StaleProvider, and the errors of the transactions of
+    inventories and of allocations. New inventories are added before the allocations move, and old
+    ones are deleted after that.
     """
-    reshaped = [one.provider_uuid for one in inventories]
-    claimed = {provider for one in allocations for provider, _ in one.amounts}
+    reshaped = [change.provider_uuid for change in inventories]
+    claimed = {provider for consumer in allocations for provider, _ in consumer.amounts}
     # SAFETY: the providers are locked before anything else is read.
     known = store.providers.lock(tx, claimed.union(reshaped))
 
     _refuse_unseen(inventories, known)
 
-    for one in inventories:
-        _grow(tx, known[one.provider_uuid], one.inventories)
+    for change in inventories:
+        _grow(tx, known[change.provider_uuid], change.inventories)
     replace_within(tx, allocations)
-    for one in inventories:
-        replace_all_within(tx, known[one.provider_uuid], one.inventories)
+    for change in inventories:
+        replace_all_within(tx, known[change.provider_uuid], change.inventories)
     store.providers.bump_generations(tx, [known[uuid].id for uuid in reshaped])
 
 
 def _refuse_unseen(
     inventories: Sequence[WantedInventories], known: Mapping[str, AnyProvider]
 ) -> None:
-    for one in inventories:
-        if one.provider_uuid not in known:
-            raise ReshapeOfUnknownProvider(one.provider_uuid)
-        refuse_stale_provider(known[one.provider_uuid], one.expected_generation)
+    for change in inventories:
+        if change.provider_uuid not in known:
+            raise ReshapeOfUnknownProvider(change.provider_uuid)
+        refuse_stale_provider(known[change.provider_uuid], change.expected_generation)
 
 
 def _grow(tx: Transaction, provider: AnyProvider, wanted: Sequence[Inventory]) -> None:
-    """Let the provider have the new inventories beside those that will go.
+    """Add the new inventories to the provider beside those that will go.
 
-    PARITY: this step alone counts as a change of the provider.
+    PARITY: this step alone raises the generation of the provider.
     """
     if wanted:
         present = store.inventories.of_provider(tx, provider)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Creating, renaming and deleting custom resource classes."""
+"""Creates, renames and deletes custom resource classes."""
 
 from trueup.model.errors import (
     ResourceClassExists,

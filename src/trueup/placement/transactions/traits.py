@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Creating and deleting traits, and replacing the traits of a provider."""
+"""Creates and deletes traits, and replaces the traits of a provider."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -16,7 +16,7 @@ from trueup.placement.transactions.gather import locked_provider
 
 @in_transaction
 def create(tx: Transaction, name: str) -> tuple[bool, datetime | None]:
-    """Create a trait unless it exists: whether it is new, and when it was last modified."""
+    """Create a trait unless it exists; return whether it is new, and its time of change."""
     known = store.class_and_trait_names.trait(tx, name)
     if known is None:
         store.class_and_trait_names.insert_trait(tx, name)
@@ -42,7 +42,7 @@ def delete(tx: Transaction, name: str) -> None:
 def replace(
     tx: Transaction, uuid: str, names: Sequence[str], expected: ExpectedGeneration = UNCHECKED
 ) -> tuple[int, list[NamedRow]]:
-    """Give the provider exactly these traits: its generation, and the traits.
+    """Give the provider exactly these traits; return its generation, and the traits.
 
     Raises ProviderNotFound, StaleProvider or TraitsNotFound. Without a change the generation stays.
     """

@@ -15,18 +15,3 @@ from trueup.placement.why.asking import (
     why,
 )
 from trueup.placement.why.words import verdict
-
-__all__ = [
-    "LedgerAway",
-    "Question",
-    "QuestionUnusable",
-    "Reason",
-    "open_ledger",
-    "question_in",
-    "question_of",
-    "reading",
-    "reason_in",
-    "text_of",
-    "verdict",
-    "why",
-]

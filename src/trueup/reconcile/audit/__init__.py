@@ -18,24 +18,3 @@ from trueup.reconcile.audit.observation import (
     suspects_of,
 )
 from trueup.reconcile.audit.remarks import remarks
-
-__all__ = [
-    "CHANGED",
-    "Audit",
-    "Confirmed",
-    "FirstObservationMissing",
-    "IntervalInvalid",
-    "Observation",
-    "ObservedTooSoon",
-    "answered",
-    "audit",
-    "confirmed_again",
-    "judged",
-    "observation",
-    "places_confirmed",
-    "refuse_interval",
-    "remarks",
-    "settling_seconds",
-    "suspect_places",
-    "suspects_of",
-]

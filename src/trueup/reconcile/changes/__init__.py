@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes: the targets that a step may change, one file each. Nothing else writes to a cloud."""
+"""Changes: the targets that a step may change. Nothing else writes to a cloud."""
 
 from collections.abc import Callable, Mapping
 from enum import Enum
@@ -7,17 +7,15 @@ from enum import Enum
 from msgspec.structs import replace
 
 from trueup.reconcile.changes import (
-    aggregates,
     allocations,
     compute_services,
     domains,
-    inventories,
     port_bindings,
     providers,
-    traits,
     trees,
     whole_providers,
 )
+from trueup.reconcile.changes.provider_parts import AGGREGATES, INVENTORIES, TRAITS
 from trueup.reconcile.changes.target import Found, Reply, TargetKind
 from trueup.reconcile.facts import Provider
 from trueup.reconcile.sources.cloud import Cloud
@@ -39,26 +37,12 @@ from trueup.reconcile.steps import (
     held_in,
 )
 
-__all__ = [
-    "Fate",
-    "Found",
-    "Reply",
-    "fate",
-    "not_restorable",
-    "noun",
-    "permanent",
-    "read",
-    "tidy",
-    "version_after",
-    "write",
-]
-
 _KINDS: dict[type[Target], TargetKind] = {
     AllocationsOf: allocations,
     ProviderNode: providers,
-    InventoriesOf: inventories,
-    TraitsOf: traits,
-    AggregatesOf: aggregates,
+    InventoriesOf: INVENTORIES,
+    TraitsOf: TRAITS,
+    AggregatesOf: AGGREGATES,
     Tree: trees,
     PortBinding: port_bindings,
     ServiceRecord: compute_services,
@@ -133,8 +117,6 @@ def not_restorable(step: Step, providers: Mapping[str, Provider]) -> str:
     It is empty for nearly every step. `providers` are those of the facts that it was made from.
     """
     for held in (held_in(change.before) for change in step.changes):
-        if words := allocations.below_one(held, "holds"):
-            return f"{words} now, and Placement takes no amount below 1"
         if words := allocations.without_inventory(held, providers):
             return f"{words} now, which has no inventory of it, and Placement takes no such amount"
     return ""

@@ -5,41 +5,93 @@ The generation moves with each allocation, and with a write to any other part. S
 it was counts as unwritten at whatever generation.
 """
 
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
 
 from trueup.reconcile.changes.target import Found, Reply, generation_after, reply_of
 from trueup.reconcile.sources.cloud import Cloud
-from trueup.reconcile.steps import Change, State
-
-# The part's name in Placement's URLs, and its field in Placement's documents.
-Part = Literal["inventories", "traits", "aggregates"]
+from trueup.reconcile.steps import (
+    Aggregates,
+    AggregatesOf,
+    Change,
+    Inventories,
+    InventoriesOf,
+    InventoryFields,
+    State,
+    Traits,
+    TraitsOf,
+    Version,
+)
 
 _OK = 200
 
 
-def read_part(part: Part, provider: str, cloud: Cloud, state: Callable[[Any], State]) -> Found:
-    """A part as `state` makes it from Placement's document; the version is the generation."""
-    row = cloud.placement.document(f"/resource_providers/{provider}/{part}")
-    if row is None:
-        return Found(None, {provider: None})
-    return Found(state(row[part]), {provider: row["resource_provider_generation"]})
+@dataclass(frozen=True, slots=True)
+class ProviderPart:
+    """A part by its name in Placement's URLs and documents; its state from Placement's content.
 
-
-def replace_part(
-    part: Part, change: Change, cloud: Cloud, content: Any, read: Callable[[Any, Cloud], Found]
-) -> Reply:
-    """Replace a part by `content`, as Placement writes it, if the generation still is the same.
-
-    If it is another one, and the part as `read` now is what it was before, the refusal names the
-    generation that came with it. SAFETY: whoever writes to the part meanwhile moves that one too.
+    `content` makes of a state what Placement takes.
     """
-    ((provider, generation),) = change.version.items()
-    body = {"resource_provider_generation": generation, part: content}
-    path = f"/resource_providers/{provider}/{part}"
-    reply = reply_of(cloud.placement.send("PUT", path, body), _OK, generation_after(change))
-    found = read(change.target, cloud) if reply.conflict else None
-    if found is None or found.state != change.before:
-        return reply
-    return replace(reply, named=found.version)
+
+    name: str
+    state: Callable[[Any], State]
+    content: Callable[[Any], Any]
+
+    def read(self, target: InventoriesOf | TraitsOf | AggregatesOf, cloud: Cloud) -> Found:
+        """The part as it is now; the version is the generation."""
+        provider = target.provider
+        row = cloud.placement.document(f"/resource_providers/{provider}/{self.name}")
+        if row is None:
+            return Found(None, {provider: None})
+        version = {provider: row["resource_provider_generation"]}
+        return Found(self.state(row[self.name]), version)
+
+    def write(self, change: Change, cloud: Cloud) -> Reply:
+        """Replace the part, if the generation still is the same.
+
+        If it is another one, and the part as it is now is what it was before, the refusal names the
+        generation that came with it. SAFETY: whoever writes to the part meanwhile moves that one
+        too. Placement refuses to remove an inventory that is allocated.
+        """
+        ((provider, generation),) = change.version.items()
+        body = {"resource_provider_generation": generation, self.name: self.content(change.after)}
+        path = f"/resource_providers/{provider}/{self.name}"
+        reply = reply_of(cloud.placement.send("PUT", path, body), _OK, generation_after(change))
+        assert isinstance(change.target, InventoriesOf | TraitsOf | AggregatesOf)
+        found = self.read(change.target, cloud) if reply.conflict else None
+        if found is None or found.state != change.before:
+            return reply
+        return replace(reply, named=found.version)
+
+    def version_after(self, change: Change) -> Version:
+        """The next generation."""
+        return generation_after(change)
+
+
+def fields_by_class(rows: Mapping[str, Any]) -> dict[str, InventoryFields]:
+    """Inventories from Placement's document of them."""
+    return {name: msgspec.convert(row, InventoryFields) for name, row in sorted(rows.items())}
+
+
+def documents(inventories: Mapping[str, InventoryFields]) -> dict[str, dict[str, Any]]:
+    """Inventories as Placement takes them."""
+    return {name: msgspec.structs.asdict(row) for name, row in inventories.items()}
+
+
+INVENTORIES = ProviderPart(
+    "inventories",
+    lambda rows: Inventories(fields_by_class(rows)),
+    lambda after: documents(after.by_class),
+)
+TRAITS = ProviderPart(
+    "traits", lambda names: Traits(tuple(sorted(names))), lambda after: list(after.names)
+)
+# The uuid of an aggregate may be NULL.
+AGGREGATES = ProviderPart(
+    "aggregates",
+    lambda uuids: Aggregates(tuple(sorted(one or "" for one in uuids))),
+    lambda after: list(after.uuids),
+)

@@ -4,7 +4,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from trueup.reconcile.changes import allocations, inventories
+from trueup.reconcile.changes import allocations
+from trueup.reconcile.changes.provider_parts import documents, fields_by_class
 from trueup.reconcile.changes.target import Found, Reply, reply_of
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import AccessDenied
@@ -55,7 +56,7 @@ def write(change: Change, cloud: Cloud) -> Reply:
         "inventories": {
             uuid: {
                 "resource_provider_generation": one.generation,
-                "inventories": inventories.documents(change.after.inventories[uuid]),
+                "inventories": documents(change.after.inventories[uuid]),
             }
             for uuid, one in stocks.items()
             if one is not None
@@ -89,5 +90,5 @@ def _stock(provider: str, cloud: Cloud) -> _Stock | None:
     row = cloud.placement.document(f"/resource_providers/{provider}/inventories")
     if row is None:
         return None
-    fields = inventories.fields_by_class(row["inventories"])
+    fields = fields_by_class(row["inventories"])
     return _Stock(Inventories(fields), row["resource_provider_generation"])

@@ -6,7 +6,8 @@ from typing import Any
 
 from msgspec import structs
 
-from trueup.reconcile.changes import aggregates, inventories, providers, traits
+from trueup.reconcile.changes import providers
+from trueup.reconcile.changes.provider_parts import AGGREGATES, INVENTORIES, TRAITS, documents
 from trueup.reconcile.changes.target import Found, Reply, reply_of
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.steps import (
@@ -31,12 +32,12 @@ def read(target: WholeProvider, cloud: Cloud) -> Found:
     """Everything that a delete takes away; the version is a digest of it."""
     uuid = target.provider
     node = providers.read(ProviderNode(uuid), cloud)
-    stock = inventories.read(InventoriesOf(uuid), cloud).state
-    marks = traits.read(TraitsOf(uuid), cloud).state
-    near = aggregates.read(AggregatesOf(uuid), cloud).state if target.aggregates else Aggregates(())
+    stock = INVENTORIES.read(InventoriesOf(uuid), cloud).state
+    marks = TRAITS.read(TraitsOf(uuid), cloud).state
+    near = AGGREGATES.read(AggregatesOf(uuid), cloud).state if target.aggregates else Aggregates(())
     match node.state, stock, marks, near:
         case ProviderFields(name, parent), Inventories(by_class), Traits(names), Aggregates(uuids):
-            contents = ProviderContents(name, parent, inventories.documents(by_class), names, uuids)
+            contents = ProviderContents(name, parent, documents(by_class), names, uuids)
             return Found(contents, {uuid: contents.digest})
     return Found(None, {uuid: None})
 

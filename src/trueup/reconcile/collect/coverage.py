@@ -196,7 +196,6 @@ def facts_of(cloud: Cloud, collected: Collected) -> Facts:
         request_specs=registry.request_specs,
         specs={row.instance: row for row in registry.specs},
         host_aggregates=registry.host_aggregates,
-        aggregates_without_uuid=registry.aggregates_without_uuid,
         block_devices=tuple(chain.from_iterable(one.block_devices for one in contents)),
         pci_devices=tuple(chain.from_iterable(one.pci_devices for one in contents)),
         ports=collected.ports,

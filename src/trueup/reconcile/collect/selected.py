@@ -162,8 +162,8 @@ def _found(cloud: Cloud, cells: Cells, selection: Selection, places: InstanceFil
         )
     )
     return InstanceIds(
-        {written: uuid for one in replies.values() for written, uuid in one.living.items()},
-        {written: uuid for one in replies.values() for written, uuid in one.deleted.items()},
+        frozenset().union(*(one.living for one in replies.values())),
+        frozenset().union(*(one.deleted for one in replies.values())),
     )
 
 
@@ -177,7 +177,7 @@ def _candidates(
     """All consumers that may be selected; `guests` are those of the hypervisors selected."""
     if selection.uuids:
         return selection.uuids
-    found = frozenset(known.found.living.values()) | frozenset(known.found.deleted.values())
+    found = known.found.living | known.found.deleted
     partial = _partial_facts(cells, known)
     if selection.hosts | selection.providers:
         return found | guests | ledger.holders(providers_selected(partial, selection))
@@ -188,8 +188,7 @@ def _candidates(
 
 def _asked_of_nova(selection: Selection, known: _Known) -> frozenset[str]:
     """The uuids to ask for: deleted instances, which are many, only if they hold something."""
-    written = frozenset(one for one, uuid in known.found.deleted.items() if uuid in known.consumers)
-    return selection.uuids | known.consumers.keys() | known.found.living.keys() | written
+    return selection.uuids | known.consumers.keys() | known.found.living
 
 
 def _read_moves_of_deleted(cloud: Cloud, cells: Cells, known: _Known) -> None:
@@ -197,7 +196,7 @@ def _read_moves_of_deleted(cloud: Cloud, cells: Cells, known: _Known) -> None:
 
     SAFETY: such a migration may still hold what the instance left behind.
     """
-    if moved := known.found.deleted.keys():
+    if moved := known.found.deleted:
         cells.ask(lambda cell: cloud.nova.lookup(cell, (), moves_of=moved))
 
 

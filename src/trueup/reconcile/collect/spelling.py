@@ -32,5 +32,4 @@ def as_nodes_spell(registry: Registry, nodes: Iterable[ComputeNode]) -> Registry
         registry,
         host_mappings=tuple(replace(row, host=spelled(row.host)) for row in registry.host_mappings),
         host_aggregates=tuple(map(with_members, registry.host_aggregates)),
-        aggregates_without_uuid=tuple(map(with_members, registry.aggregates_without_uuid)),
     )

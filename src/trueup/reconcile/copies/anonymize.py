@@ -10,7 +10,7 @@ import hashlib
 import hmac
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any, TypeVar, cast
 
@@ -147,7 +147,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
             (
                 "instances", "migrations", "compute_nodes", "services", "deleted_compute_nodes",
                 "deleted_services", "build_requests", "host_mappings", "instance_mappings",
-                "host_aggregates", "aggregates_without_uuid", "block_devices", "pci_devices",
+                "host_aggregates", "block_devices", "pci_devices",
                 "ports", "domains", "domain_records", "ledger_faults",
             ),
             _FACTS,
@@ -243,37 +243,3 @@ KEPT: Mapping[type, frozenset[str]] = {
     kinds.Port: frozenset({"device_owner", "vnic_type", "vif_type"}),
     kinds.Domain: frozenset({"state", "host_devices"}),
 }
-
-
-# Values that are asked for when they are needed; no file holds them.
-DERIVED = frozenset({kinds.NetworkAgent})
-
-
-def undecided_fields() -> list[str]:
-    """Fields of facts that may contain text and are in neither RULES nor KEPT."""
-    said = {kind: {*RULES.get(kind, ()), *KEPT.get(kind, ())} for kind in (*RULES, *KEPT)}
-    return [
-        f"{kind.__name__}.{field.name}"
-        for name in kinds.__all__
-        if isinstance(kind := getattr(kinds, name), type)
-        and hasattr(kind, "__dataclass_fields__")
-        and kind not in DERIVED
-        for field in fields(kind)
-        if _may_hold_text(field.type) and field.name not in said.get(kind, set())
-    ]
-
-
-def _may_hold_text(annotation: object) -> bool:
-    """Whether a field may contain anything but numbers, flags and times."""
-    words = set(re.findall(r"\w+", f"{getattr(annotation, '__name__', '')} {annotation}"))
-    return not words <= {
-        "int",
-        "float",
-        "bool",
-        "datetime",
-        "timedelta",
-        "None",
-        "class",
-        "tuple",
-        "Ellipsis",
-    }

@@ -5,7 +5,7 @@ Generations and times are not part of a copy: each Placement counts its own.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -74,24 +74,6 @@ class CopyDiffers(Exception):
     """Everything was written, and Placement holds something else: somebody else writes to it."""
 
 
-@dataclass(eq=False)
-class CopyUnreadable(Exception):
-    """The file is not there, or holds no copy of a ledger."""
-
-    path: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class HeldAmount:
-    """How much of one class of a provider a consumer holds."""
-
-    consumer: str
-    provider: str
-    resource_class: str
-    amount: int
-
-
 class ProviderCopy(msgspec.Struct, frozen=True):
     """A provider with everything that belongs to it."""
 
@@ -145,8 +127,7 @@ def write(copy: LedgerCopy, cloud: Cloud, progress: Progress) -> bool:
             return False
         if not _is_begun(there, copy):
             raise LedgerNotEmpty(len(there.providers), len(there.consumers))
-    if below := below_one(copy):
-        raise AmountBelowOne(*astuple(below[0]))
+    _refuse_below_one(copy)
     _name_customs(copy, cloud)
     for done, provider in enumerate(copy.providers, 1):
         _create(provider, cloud)
@@ -191,30 +172,13 @@ def _is_part(there: ProviderCopy, wanted: ProviderCopy | None) -> bool:
     )
 
 
-def below_one(copy: LedgerCopy) -> tuple[HeldAmount, ...]:
-    """The amounts below 1, which only rows have that were changed by hand."""
-    return tuple(
-        HeldAmount(consumer, provider, name, amount)
-        for consumer, held in copy.consumers.items()
-        for provider, row in held.amounts.items()
-        for name, amount in row.items()
-        if amount < 1
-    )
-
-
-def at_least_one(copy: LedgerCopy) -> LedgerCopy:
-    """The same copy, with 1 in place of each amount below 1."""
-    raised = {
-        consumer: replace(
-            held,
-            amounts={
-                provider: {name: max(1, amount) for name, amount in row.items()}
-                for provider, row in held.amounts.items()
-            },
-        )
-        for consumer, held in copy.consumers.items()
-    }
-    return msgspec.structs.replace(copy, consumers=raised)
+def _refuse_below_one(copy: LedgerCopy) -> None:
+    """Raise AmountBelowOne for an amount that only a row has that was changed by hand."""
+    for consumer, held in copy.consumers.items():
+        for provider, row in held.amounts.items():
+            below = [AmountBelowOne(consumer, provider, *one) for one in row.items() if one[1] < 1]
+            if below:
+                raise below[0]
 
 
 def save(copy: LedgerCopy, path: Path) -> None:
@@ -223,15 +187,12 @@ def save(copy: LedgerCopy, path: Path) -> None:
 
 
 def load(path: Path) -> LedgerCopy:
-    """A copy that was kept. Raises CopyUnreadable."""
-    try:
+    """A copy that was kept. Raises FileUnreadable."""
+    with files.reading(path, "copy of a ledger"):
         copy = msgspec.json.decode(path.read_bytes(), type=LedgerCopy)
-    except OSError as error:
-        raise CopyUnreadable(str(path), error.strerror or str(error)) from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise CopyUnreadable(str(path), f"it is not a copy of a ledger ({error})") from error
     if copy.format != FORMAT:
-        raise CopyUnreadable(str(path), f"its format is {copy.format}, this Trueup reads {FORMAT}")
+        reason = f"its format is {copy.format}, this Trueup reads {FORMAT}"
+        raise files.FileUnreadable(str(path), "copy of a ledger", reason)
     return copy
 
 

@@ -18,8 +18,7 @@ from trueup.reconcile.plan import Plan
 from trueup.reconcile.runs import applied
 from trueup.reconcile.runs.journal import StepOutcome
 from trueup.reconcile.sources.cloud import Cloud
-from trueup.reconcile.sources.frozen_hypervisors import FrozenHypervisors
-from trueup.reconcile.sources.frozen_neutron import FrozenNeutron
+from trueup.reconcile.sources.frozen import FrozenHypervisors, FrozenNeutron
 from trueup.reconcile.sources.nova.frozen import FrozenNova
 from trueup.reconcile.sources.placement.client import Placement
 from trueup.reconcile.steps import (

@@ -2,7 +2,6 @@
 """Snapshot: facts in a file, which can be audited without access to the cloud."""
 
 import gzip
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,14 +13,6 @@ from trueup.reconcile.facts import Facts
 FORMAT = 1
 # PERF: level 6 takes three times as long, and the file is only a tenth smaller.
 _COMPRESSION = 3
-
-
-@dataclass(eq=False)
-class SnapshotUnusable(Exception):
-    """The file cannot be read, or is not a snapshot."""
-
-    path: str
-    reason: str
 
 
 class _Head(msgspec.Struct):
@@ -49,15 +40,12 @@ def save(snapshot: Snapshot, path: Path) -> None:
 
 
 def load(path: Path) -> Snapshot:
-    """Read a snapshot back. Raises SnapshotUnusable."""
-    try:
+    """Read a snapshot back. Raises FileUnreadable."""
+    with files.reading(path, "snapshot"):
         content = gzip.decompress(path.read_bytes())
         found = msgspec.json.decode(content, type=_Head).format
         if found != FORMAT:
-            raise SnapshotUnusable(str(path), f"its format is {found}, this Trueup reads {FORMAT}")
+            reason = f"its format is {found}, this Trueup reads {FORMAT}"
+            raise files.FileUnreadable(str(path), "snapshot", reason)
         file = msgspec.json.decode(content, type=_File)
-    except (gzip.BadGzipFile, EOFError, zlib.error, msgspec.DecodeError, UnicodeError) as error:
-        raise SnapshotUnusable(str(path), f"it is not a snapshot ({error})") from error
-    except OSError as error:
-        raise SnapshotUnusable(str(path), error.strerror or str(error)) from error
     return Snapshot(file.facts, file.anonymized)

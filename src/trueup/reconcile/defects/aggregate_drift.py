@@ -6,17 +6,10 @@ nothing, or the wrong hosts. Aggregates that Nova does not have are not compared
 other services.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from trueup.reconcile.facts import (
-    ComputeNode,
-    Facts,
-    Provider,
-    canonical_uuid,
-    grouped,
-    is_uuid_in_any_form,
-)
+from trueup.reconcile.facts import ComputeNode, Facts, Provider, grouped, is_uuid
 from trueup.reconcile.remedies.guarded_steps import on_host
 from trueup.reconcile.rules.bare_metal import IRONIC
 from trueup.reconcile.rules.nodes import (
@@ -87,7 +80,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         elif reason := (
             _no_members(found.extra, facts)
             or _in_other_letters(node.host, found.extra, facts)
-            or _without_name(found.extra, facts)
+            or _not_written_by_placement(provider)
         ):
             yield Unchecked(subject, node.host, reason)
         elif found.extra and service_of(node, facts) is None:
@@ -110,11 +103,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     found = _difference(wanted, provider, of_nova)
     if found is None:
         return Declined("the provider is in the right aggregates now")
-    if words := _written_otherwise(found.missing, facts):
-        return Declined(words)
     after = provider.aggregates - found.extra | found.missing
-    if words := _refused(after):
-        return Declined(words)
     change = Change(
         AggregatesOf(provider.uuid),
         Aggregates(tuple(sorted(provider.aggregates))),
@@ -156,18 +145,16 @@ def _in_other_letters(host: str, aggregates: frozenset[str], facts: Facts) -> st
     return ""
 
 
-def _without_name(aggregates: frozenset[str], facts: Facts) -> str:
-    """Which of these aggregates has a host that is not named, in words; or "".
+def _not_written_by_placement(provider: Provider) -> str:
+    """Which of its aggregates no request has written, in words; or "".
 
-    SAFETY: its row was changed by hand, and may be that of any host.
+    Placement refuses every list that names it, or finds nobody by its canonical form.
     """
-    for uuid, aggregate, _ in facts.once(_hosts_by_letters).get("", ()):
-        if uuid in aggregates:
-            return (
-                f"the host aggregate {aggregate} has a host without a name, which may be this one: "
-                "correct that row of `aggregate_hosts`"
-            )
-    return ""
+    wrong = sorted(one for one in provider.aggregates or () if not is_uuid(one))
+    if not wrong:
+        return ""
+    words = f"Placement has it in an aggregate {wrong[0]!r}, and no release writes such a UUID"
+    return f"{words}: correct that row of `placement_aggregates`"
 
 
 def _hosts_by_letters(facts: Facts) -> dict[str, tuple[tuple[str, str, str], ...]]:
@@ -187,39 +174,6 @@ def _difference(
         return None
     found = _Difference(wanted - provider.aggregates, (provider.aggregates & of_nova) - wanted)
     return found if found.missing or found.extra else None
-
-
-def _written_otherwise(missing: Iterable[str], facts: Facts) -> str:
-    """Which missing aggregate Placement has in another form of its uuid, in words; or "".
-
-    PARITY: upstream finds no provider by the right form then, and a write of that form changes
-    nothing where the database compares without case (MariaDB).
-    """
-    forms = facts.once(_other_forms)
-    for uuid in sorted(missing):
-        if written := forms.get(uuid):
-            return (
-                f"Placement has its aggregate {uuid} as {written}, which no request for it finds "
-                "and no write over the API corrects: correct that row of `placement_aggregates`"
-            )
-    return ""
-
-
-def _refused(aggregates: Iterable[str]) -> str:
-    """Which of these aggregates makes Placement refuse the whole list, in words; or ""."""
-    for one in sorted(aggregates):
-        if not is_uuid_in_any_form(one):
-            return (
-                f"it is also in an aggregate {one!r}, which is no UUID, and Placement refuses "
-                "every list that names it: correct that row of `placement_aggregates`"
-            )
-    return ""
-
-
-def _other_forms(facts: Facts) -> dict[str, str]:
-    """By the canonical form: the aggregates of providers that are written in another."""
-    every = {one for row in facts.providers.values() for one in row.aggregates or ()}
-    return {form: one for one in sorted(every) if (form := canonical_uuid(one)) != one}
 
 
 def _finding(

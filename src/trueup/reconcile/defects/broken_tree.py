@@ -9,13 +9,7 @@ those that it lists.
 
 from trueup.reconcile.facts import HOST_BELOW, Facts
 from trueup.reconcile.rules.ledger_faults import by_fsck, finder
-from trueup.reconcile.verdicts import (
-    Declined,
-    Finding,
-    Need,
-    Scope,
-    Severity,
-)
+from trueup.reconcile.verdicts import Declined, Finding, Need, Scope, Severity
 
 NAME = "broken-tree"
 TITLE = "The parents and the root of a provider contradict each other, or a host is not a root"

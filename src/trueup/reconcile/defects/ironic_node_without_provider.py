@@ -9,12 +9,7 @@ from collections.abc import Iterator
 
 from trueup.reconcile.facts import ComputeNode, Facts
 from trueup.reconcile.rules.bare_metal import IRONIC
-from trueup.reconcile.rules.nodes import (
-    is_up,
-    newly_made,
-    node_evidence,
-    nodes_without_provider,
-)
+from trueup.reconcile.rules.nodes import is_up, newly_made, node_evidence, nodes_without_provider
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,

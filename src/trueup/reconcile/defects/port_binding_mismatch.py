@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from trueup.reconcile.expected import Share, open_reasons
-from trueup.reconcile.facts import Facts
+from trueup.reconcile.facts import Facts, Instance
 from trueup.reconcile.remedies.bindings import WrongBinding, wrong_bindings
 from trueup.reconcile.remedies.guarded_steps import bindings_step, guarded_step, with_share
 from trueup.reconcile.rules.claims import OnHost, PortsMisplaced, Right, claim_of, claims
+from trueup.reconcile.rules.whereabouts import as_found
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
@@ -79,7 +80,8 @@ def _judge(claim: PortsMisplaced, facts: Facts) -> Verdict:
             claim.provider.name,
             f"holds {amounts_in_words(claim.held, facts.provider_names)}; {reason}",
         )
-    wrong = tuple(wrong_bindings(claim.provider.root, claim.instance, wanted.known, facts))
+    found = _found(claim, facts)
+    wrong = tuple(wrong_bindings(claim.provider.root, found, wanted.known, facts))
     finding = _finding(claim, wrong, facts)
     right = holding(wanted.known, facts.provider_names)
     return replace(finding, evidence={**finding.evidence, "should_hold": right})
@@ -87,15 +89,20 @@ def _judge(claim: PortsMisplaced, facts: Facts) -> Verdict:
 
 def _unbound(claim: Right, facts: Facts) -> Iterator[Verdict]:
     """Ports that are being bound now, or could not be bound."""
+    host = _found(claim, facts).host
     for port in facts.ports_by_device[claim.instance.uuid]:
-        if port.request_groups and not port.bound_on(claim.instance.host):
-            state = port.vif_type if port.host in ("", claim.instance.host) else f"on {port.host}"
-            reason = f"its binding is {state}, and its instance is on {claim.instance.host}"
+        if port.request_groups and not port.bound_on(host):
+            state = port.vif_type if port.host in ("", host) else f"on {port.host}"
+            reason = f"its binding is {state}, and its instance is on {host}"
             yield LeftAlone(Subject("port", port.id), claim.provider.name, reason)
 
 
 def _wrong(claim: OnHost, facts: Facts) -> tuple[WrongBinding, ...]:
-    return tuple(wrong_bindings(claim.provider.root, claim.instance, claim.held, facts))
+    return tuple(wrong_bindings(claim.provider.root, _found(claim, facts), claim.held, facts))
+
+
+def _found(claim: OnHost, facts: Facts) -> Instance:
+    return as_found(claim.instance, claim.record, facts)
 
 
 def _finding(claim: OnHost, wrong: tuple[WrongBinding, ...], facts: Facts) -> Finding:

@@ -15,7 +15,6 @@ from trueup.reconcile.expected.instances import expected, expected_before_resize
 from trueup.reconcile.expected.parts import (
     Ambiguous,
     ExpectedAllocation,
-    ExpectedPart,
     Known,
     NotOurs,
     Share,
@@ -27,35 +26,3 @@ from trueup.reconcile.expected.parts import (
 )
 from trueup.reconcile.expected.ports import RequestedGroup, requested_groups_on
 from trueup.reconcile.expected.required_traits import required_traits
-
-__all__ = [
-    "UNSUFFIXED",
-    "Ambiguous",
-    "Demands",
-    "Difference",
-    "ExpectedAllocation",
-    "ExpectedPart",
-    "Group",
-    "Known",
-    "NotOurs",
-    "RequestedGroup",
-    "Share",
-    "Unknown",
-    "agrees",
-    "candidate_query",
-    "covers",
-    "difference",
-    "emulator_not_counted",
-    "expected",
-    "expected_before_resize",
-    "expected_on",
-    "flavor_groups",
-    "held_of",
-    "open_reason",
-    "open_reasons",
-    "pinned_otherwise",
-    "requested_groups_on",
-    "required_traits",
-    "share_agrees",
-    "share_of",
-]

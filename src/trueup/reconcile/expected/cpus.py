@@ -104,16 +104,21 @@ def _pinned_of_mixed(flavor: Flavor, image: Mapping[str, str]) -> frozenset[int]
 def _masked(mask: str, count: int) -> frozenset[int] | Unknown:
     """The CPUs in a mask such as `2-5,^3`; a part that begins with ^ excludes CPUs."""
     text = f"0-{count - 1},{mask}" if mask.strip().startswith("^") else mask
+    try:
+        chosen = cpu_set(text)
+    except ValueError:
+        return Unknown(f"its CPU mask {mask} cannot be parsed")
+    if not chosen or not chosen <= set(range(count)):
+        return Unknown(f"its CPU mask {mask} does not match {count} CPUs")
+    return chosen
+
+
+def cpu_set(text: str) -> frozenset[int]:
+    """The CPUs in a text such as `0,2-5,^3`. Raises ValueError."""
     named: set[int] = set()
     taken: set[int] = set()
     for rule in filter(None, (word.strip() for word in text.split(","))):
         first, _, last = rule.removeprefix("^").partition("-")
-        try:
-            found = range(int(first), int(last or first) + 1)
-        except ValueError:
-            return Unknown(f"its CPU mask {mask} cannot be parsed")
+        found = range(int(first), int(last or first) + 1)
         (taken if rule.startswith("^") else named).update(found)
-    chosen = named - taken
-    if not chosen or not chosen <= set(range(count)):
-        return Unknown(f"its CPU mask {mask} does not match {count} CPUs")
-    return frozenset(chosen)
+    return frozenset(named - taken)

@@ -21,12 +21,7 @@ from trueup.reconcile.expected.parts import (
     Share,
     Unknown,
 )
-from trueup.reconcile.expected.ports import (
-    port_parts,
-    ports_of,
-    requested_groups,
-    unlisted_ports,
-)
+from trueup.reconcile.expected.ports import port_parts, ports_of, requested_groups, unlisted_ports
 from trueup.reconcile.facts import PORT_CLASSES, Facts, Flavor, Instance, Migration
 
 # What the request groups of an instance depend on: its flavor, the properties of its image,

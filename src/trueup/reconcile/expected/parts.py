@@ -2,7 +2,6 @@
 """The parts of an expected allocation: four types, one for each degree of certainty."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 
@@ -56,8 +55,7 @@ class Ambiguous(msgspec.Struct, frozen=True):
     providers: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NotOurs:
+class NotOurs(msgspec.Struct, frozen=True):
     """Amounts that another service allocates. Empty if only that service knows them."""
 
     source: str
@@ -65,8 +63,7 @@ class NotOurs:
     owner: str
 
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
+class Unknown(msgspec.Struct, frozen=True):
     """The facts do not show whether something of these shares is held, for this reason."""
 
     reason: str

@@ -74,8 +74,6 @@ class Facts:
     # The instances that have a request spec.
     request_specs: frozenset[str] = frozenset()
     host_aggregates: tuple[HostAggregate, ...] = ()
-    # Host aggregates whose uuid is missing, or is a text that is none: Placement cannot have them.
-    aggregates_without_uuid: tuple[HostAggregate, ...] = ()
     block_devices: tuple[BlockDevice, ...] = ()
     pci_devices: tuple[PciDevice, ...] = ()
     ports: tuple[Port, ...] = ()
@@ -337,9 +335,9 @@ class Facts:
         return {host: frozenset(uuids) for host, uuids in grouped(pairs).items()}
 
     def nova_aggregates_of(self, host: str) -> tuple[HostAggregate, ...]:
-        """All host aggregates of a host, also those that Placement cannot have; by name."""
-        every = (*self.host_aggregates, *self.aggregates_without_uuid)
-        return tuple(sorted((one for one in every if host in one.hosts), key=lambda one: one.name))
+        """All host aggregates of a host, by name."""
+        found = (one for one in self.host_aggregates if host in one.hosts)
+        return tuple(sorted(found, key=lambda one: one.name))
 
     @cached_property
     def sharing_aggregates(self) -> frozenset[str]:

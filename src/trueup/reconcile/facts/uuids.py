@@ -3,7 +3,6 @@
 dashes, and in lower case."""
 
 import re
-from collections.abc import Iterable
 from uuid import UUID
 
 _LENGTH = 36
@@ -23,18 +22,3 @@ def canonical_uuid(written: str) -> str:
 def is_uuid(text: str) -> bool:
     """Whether a text is a UUID in the canonical form."""
     return _CANONICAL.fullmatch(text) is not None
-
-
-def is_uuid_in_any_form(text: str) -> bool:
-    """Whether a text is a UUID, however it is written: Placement refuses requests with others."""
-    return is_uuid(canonical_uuid(text))
-
-
-def other_forms(uuids: Iterable[str]) -> list[str]:
-    """These UUIDs in capitals, without dashes and both, as a hand may have written them.
-
-    A server that compares with case, as SQLite and PostgreSQL, finds each form by itself only.
-    """
-    canonical = [one for one in uuids if is_uuid(one)]
-    digits = [one.replace("-", "") for one in canonical]
-    return sorted({*(one.upper() for one in (*canonical, *digits)), *digits} - {*canonical})

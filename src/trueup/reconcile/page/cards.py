@@ -68,7 +68,6 @@ class DefectGroup:
     name: str
     title: str
     remedy: str
-    worst: Severity
     cards: tuple[FindingCard, ...]
     more: tuple[str, ...]
 
@@ -98,12 +97,10 @@ def defect_groups(
 
 def _group(name: str, rows: Iterable[Finding], cards: Mapping[str, FindingCard]) -> DefectGroup:
     found = list(rows)
-    severities = list(Severity)
     return DefectGroup(
         name=name,
         title=_DEFECTS[name].TITLE,
         remedy=_DEFECTS[name].REMEDY,
-        worst=min((row.severity for row in found), key=severities.index),
         cards=tuple(cards[row.id] for row in found if row.id in cards),
         more=tuple(row.id for row in found if row.id not in cards),
     )

@@ -12,12 +12,7 @@ from trueup.reconcile.audit import Confirmed
 from trueup.reconcile.collect.selection import EVERYTHING, Selection
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import DomainRecord, Facts, Holding
-from trueup.reconcile.plan.dependencies import (
-    Arranged,
-    after_release,
-    after_undefining,
-    removed_by,
-)
+from trueup.reconcile.plan.dependencies import Arranged, after_release, after_undefining, removed_by
 from trueup.reconcile.plan.order import Effect, ordered
 from trueup.reconcile.steps import Step, VersionIs, held_in, parts_of
 from trueup.reconcile.verdicts import CONSUMERS, AuditOptions, Declined, Finding

@@ -12,14 +12,6 @@ from trueup.reconcile.plan.plan import FORMAT, Plan
 
 
 @dataclass(eq=False)
-class PlanUnreadable(Exception):
-    """The file is not a plan that this version can read."""
-
-    path: str
-    reason: str
-
-
-@dataclass(eq=False)
 class PlanFormatUnknown(Exception):
     """The file is a plan of another version of Trueup."""
 
@@ -54,19 +46,15 @@ def save(plan: Plan, path: Path) -> None:
 def load(path: Path) -> Plan:
     """Read a plan back.
 
-    Raises PlanUnreadable, PlanFormatUnknown, or PlanEdited when its digest is not that of its
+    Raises FileUnreadable, PlanFormatUnknown, or PlanEdited when its digest is not that of its
     content.
     """
-    try:
+    with files.reading(path, "plan"):
         file = msgspec.json.decode(path.read_bytes(), type=_File)
         found = msgspec.json.decode(file.plan, type=_Header).format
         if found != FORMAT:
             raise PlanFormatUnknown(str(path), found, FORMAT)
         plan = msgspec.json.decode(file.plan, type=Plan)
-    except OSError as error:
-        raise PlanUnreadable(str(path), error.strerror or str(error)) from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise PlanUnreadable(str(path), f"it is not a plan ({error})") from error
     # The digest is of the text itself, without its line breaks: a field that this version does not
     # know is not in `plan`, and must not be lost unnoticed.
     if _digest(msgspec.json.format(bytes(file.plan), indent=-1)) != file.digest:

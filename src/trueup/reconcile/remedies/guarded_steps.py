@@ -214,12 +214,15 @@ def with_share(share: Share, held: Amounts, right: Amounts) -> Amounts:
 def bindings_step(finding: Finding, instance: Instance, facts: Facts) -> Step | Declined:
     """The step that makes the profiles of its ports name what the instance holds."""
     holding = facts.holdings[instance.uuid]
-    wrong = _wrong_bindings(holding.allocations, instance, facts)
+    found = as_found(instance, facts.record(instance.uuid), facts)
+    wrong = _wrong_bindings(holding.allocations, found, facts)
     if unguarded(wrong):
         return _UNGUARDED
     changes = binding_changes(wrong)
-    guards = (*_settled(instance, facts), _holds(instance.uuid, facts))
-    return step_of(changes, guards, (finding.id,))
+    if not changes:
+        return Declined("the binding profiles of its ports name what it holds now")
+    where = (*_settled(instance, facts), *_where_found(instance, facts))
+    return step_of(changes, (*where, _holds(instance.uuid, facts)), (finding.id,))
 
 
 def _settled(instance: Instance, facts: Facts) -> tuple[Guard, ...]:

@@ -142,11 +142,7 @@ def _nodes(nodes: Iterable[ComputeNode], facts: Facts) -> Iterator[str]:
 def _aggregates(host: str, facts: Facts) -> Iterator[str]:
     for one in facts.nova_aggregates_of(host):
         words = ", ".join(f"{key}={value}" for key, value in one.metadata.items())
-        alone = one in facts.aggregates_without_uuid
-        reason = ", which has no UUID: Placement cannot have it" if alone else ""
-        yield (
-            f"It is in host aggregate {one.name}" + (f" ({words})" if words else "") + f"{reason}."
-        )
+        yield f"It is in host aggregate {one.name}" + (f" ({words})." if words else ".")
 
 
 def _host(name: str, nodes: Iterable[ComputeNode], facts: Facts) -> Iterator[str]:

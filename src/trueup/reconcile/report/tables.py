@@ -18,6 +18,7 @@ from trueup.reconcile.runs.journal import Journal, StepOutcome
 from trueup.reconcile.runs.journals import Unreadable
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import Evidence
+from trueup.reconcile.verdicts.verified import FOUND_AGAIN, Verified
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ RUNS_COLUMNS = (
     "Taken back", "Note",
 )  # fmt: skip
 RUN_COLUMNS = ("Step", "Subject", "Result", "At", "Because", "Reason", "Requests")
+VERIFIED_COLUMNS = ("Finding", "State", "Found now", "Reason")
 DEFECTS_COLUMNS = ("Defect", "Severity", "What it is", "Remedy")
 
 
@@ -112,6 +114,19 @@ def step_result(step: Step, journal: Journal) -> str:
         return "unknown"
     outcome = journal.outcome_of(step)
     return outcome.result if outcome else "open"
+
+
+def verified_table(rows: Iterable[Verified]) -> Table:
+    """What became of the findings that a run repaired."""
+    return VERIFIED_COLUMNS, [
+        (
+            row.finding.id,
+            row.state.value,
+            " ".join(one.id for one in row.others) or row.finding.id * (row.state in FOUND_AGAIN),
+            row.reason,
+        )
+        for row in rows
+    ]
 
 
 def _subjects(step: Step) -> str:

@@ -7,7 +7,6 @@ about one claim. `unexplained` reports the types that no defect asks for.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
@@ -55,16 +54,14 @@ from trueup.reconcile.rules.whereabouts import as_found
 from trueup.reconcile.verdicts import amounts_in_words
 
 
-@dataclass(frozen=True, slots=True)
-class Moving:
+class Moving(msgspec.Struct, frozen=True):
     """Something is under way with the instance."""
 
     instance: Instance
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class NotCertain:
+class NotCertain(msgspec.Struct, frozen=True):
     """The facts do not determine what it should hold. `of_instance` is as in `Undetermined`."""
 
     instance: Instance
@@ -72,23 +69,20 @@ class NotCertain:
     of_instance: bool
 
 
-@dataclass(frozen=True, slots=True)
-class OnNoHost:
+class OnNoHost(msgspec.Struct, frozen=True):
     """The instance is on no host, and holds nothing."""
 
     instance: Instance
 
 
-@dataclass(frozen=True, slots=True)
-class HeldWithoutHost:
+class HeldWithoutHost(msgspec.Struct, frozen=True):
     """The instance is on no host, and it or a migration of it holds something."""
 
     instance: Instance
     record: InstanceRecord
 
 
-@dataclass(frozen=True, slots=True)
-class LostInMove:
+class LostInMove(msgspec.Struct, frozen=True):
     """The instance waits for the confirmation of a move, and one or both of its claims are gone.
 
     `wanted` are the lost claims: the instance should hold the target, the migration the source.

@@ -33,10 +33,13 @@ def _judged(claim: Moving, facts: Facts, options: AuditOptions) -> LeftAlone | U
     since = _last_changed(instance, facts)
     age = facts.taken_at - since if since else None
     reason = claim.reason
-    hanging = timedelta() if age is None or _waits(instance, facts) else age
-    is_old = hanging >= timedelta(seconds=options.stuck_seconds)
-    is_settled = hanging >= timedelta(seconds=options.grace_seconds)
-    endless = cannot_end(instance, facts) if is_settled else ""
+    known, waits = age or timedelta(), _waits(instance, facts)
+    is_settled = age is not None and known >= timedelta(seconds=options.grace_seconds)
+    may_hang = is_settled and (not waits or _to_be_confirmed(instance, facts))
+    endless = cannot_end(instance, facts) if may_hang else ""
+    is_old = bool(age and (endless or not waits)) and known >= timedelta(
+        seconds=options.stuck_seconds
+    )
     if not is_old and not endless:
         return LeftAlone(subject, where, reason, since)
     ends = ending_of(instance, facts)
@@ -71,8 +74,14 @@ def _waits(instance: Instance, facts: Facts) -> bool:
         return True
     if instance.task_state is None and move is None:
         return instance.vm_state != "building"
-    to_confirm = move is not None and move.status == "finished"
-    return instance.task_state is None and instance.vm_state == "resized" and to_confirm
+    return _to_be_confirmed(instance, facts)
+
+
+def _to_be_confirmed(instance: Instance, facts: Facts) -> bool:
+    """Whether its owner is to confirm or revert a move of it, within a cell."""
+    move = facts.moving.get(instance.uuid)
+    settled = instance.task_state is None and not instance.hidden
+    return settled and instance.vm_state == "resized" and bool(move and move.status == "finished")
 
 
 def _since(age: timedelta | None) -> str:

@@ -5,7 +5,6 @@ Pure rules over facts, shared by the defects so that all of them leave the same 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import timedelta
 
 import msgspec
@@ -48,27 +47,23 @@ class Placed(msgspec.Struct, frozen=True):
     provider: Provider
 
 
-@dataclass(frozen=True, slots=True)
-class Unconfirmed:
+class Unconfirmed(msgspec.Struct, frozen=True):
     """Its resize or cold migration waits for confirmation, and holds the source until then."""
 
     migration: Migration
 
 
-@dataclass(frozen=True, slots=True)
-class InMotion:
+class InMotion(msgspec.Struct, frozen=True):
     """Something is under way with the instance, so it is left alone (invariant 7)."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class NoHost:
+class NoHost(msgspec.Struct, frozen=True):
     """The instance is on no host, as after shelving."""
 
 
-@dataclass(frozen=True, slots=True)
-class Undetermined:
+class Undetermined(msgspec.Struct, frozen=True):
     """The facts do not determine the provider, for this reason.
 
     `of_instance`: the reason is about this instance. Otherwise it is about its whole host or cell,

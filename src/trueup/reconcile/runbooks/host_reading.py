@@ -73,7 +73,7 @@ def left_of(cloud: Cloud, host: str, providers: Iterable[str]) -> tuple[str, ...
     left += [f"{host} is mapped to a cell" for row in registry.host_mappings if row.host == host]
     left += [
         f"host aggregate {row.name} has {host}"
-        for row in (*registry.host_aggregates, *registry.aggregates_without_uuid)
+        for row in registry.host_aggregates
         if host in row.hosts
     ]
     return (*left, *providers_left(cloud, providers))

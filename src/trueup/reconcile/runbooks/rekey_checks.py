@@ -4,7 +4,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from trueup.reconcile.facts import OWNER_TRAIT, ComputeNode, Facts, Provider, is_uuid_in_any_form
+from trueup.reconcile.facts import OWNER_TRAIT, ComputeNode, Facts, Provider, is_uuid
 from trueup.reconcile.rules.bare_metal import IRONIC
 from trueup.reconcile.runbooks.host_checks import (
     evidence,
@@ -151,7 +151,7 @@ def _contents(clash: Clash, facts: Facts, reading: HostReading) -> Iterator[Chec
     found = f"{traits}, {aggregates}, inventories of {classes}"
     yield Check("provider", old.name, found, PLANNED, "made again with the other uuid")
     for one in contents.aggregates:
-        if not is_uuid_in_any_form(one):
+        if not is_uuid(one):
             found = "the provider is in it, and it is no UUID: Placement refuses lists with it"
             then = "correct that row of `placement_aggregates` in Placement's database"
             yield Check("aggregate", one, found, BLOCKS, then)

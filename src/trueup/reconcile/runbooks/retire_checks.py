@@ -16,7 +16,7 @@ from trueup.reconcile.facts import (
     Provider,
 )
 from trueup.reconcile.plan import Plan
-from trueup.reconcile.rules.advice import cannot_end, move_ended, way_off
+from trueup.reconcile.rules.advice import cannot_end, move_ended, unconfirmed_ended, way_off
 from trueup.reconcile.runbooks.host_checks import evidence, one_machine, waiting, way, whole
 from trueup.reconcile.runbooks.host_reading import HostReading
 from trueup.reconcile.runbooks.preflight import Check, Outlook
@@ -150,12 +150,7 @@ def _move(row: Migration, place: Retired, facts: Facts) -> Check:
         then = f"run {command} while nova-compute on {place.host} is up: it cleans up there"
         return Check("migration", row.uuid, way(row), BLOCKS, then)
     registers = "" if place.services else ", which registers itself,"
-    then = (
-        f"start nova-compute on {place.host}{registers} and run {command}. If it will never start "
-        f"again: run `openstack server set --state {'active' if leaves else 'error'} "
-        f"{row.instance}`, and in the database of {facts.cells.get(row.cell, row.cell)}: UPDATE "
-        f"migrations SET status = 'error' WHERE uuid = '{row.uuid}' AND status = 'finished'"
-    )
+    then = unconfirmed_ended(row, place.host, leaves, facts, registers)
     return Check("migration", row.uuid, way(row), BLOCKS, then)
 
 

@@ -65,6 +65,7 @@ def apply(cloud: Cloud, journal: Journal, pace: Pace = ONE_BY_ONE) -> Iterator[S
         return attempted
 
     for group in batches(bundles(journal.plan.steps, pace), pace.concurrency):
+        throttle.hold()
         with ThreadPoolExecutor(len(group)) as pool:
             attempts = [pool.submit(attempt_once, bundle) for bundle in group]
         for attempt in attempts:
@@ -115,7 +116,10 @@ def _attempts(
     """Attempt the steps of a bundle, in one request if possible, and record their outcomes."""
     # Only `done` is final: a refused step may be possible now.
     fresh = [one for one in bundle if not journal.is_done(one.id) and not journal.fate_open(one)]
-    created = create_together(fresh, cloud, journal) if len(fresh) > 1 else Created()
+    created = Created()
+    if len(fresh) > 1:
+        with throttle.turn():
+            created = create_together(fresh, cloud, journal)
     for step in bundle:
         outcome = journal.outcome_of(step)
         if step.id in created.ended:
@@ -126,8 +130,8 @@ def _attempts(
                 journal.record(ended.outcome)
             yield step, ended
         else:
-            throttle.wait()
-            ended = _attempt(step, cloud, journal, sent=step.id in created.failed)
+            with throttle.turn():
+                ended = _attempt(step, cloud, journal, sent=step.id in created.failed)
             journal.record(ended.outcome)
             yield step, ended
 

@@ -137,6 +137,8 @@ def _no_instance(uuid: str, cloud: Cloud) -> Iterator[str]:
         known = {row.uuid for row in found.instances} | {row.uuid for row in found.migrations}
         if uuid in known:
             yield f"{cell.name} has an instance or a migration {uuid}"
+        if found.noted.lost_rows:
+            yield f"{cell.name} has a row that cannot be read, and may be of {uuid}"
     builds = cloud.nova.registry(cells, [uuid]).build_requests
     if any(row.instance == uuid for row in builds):
         yield "it has a build request"
@@ -247,7 +249,7 @@ def _node_gone(guard: NodeGone, cloud: Cloud) -> Iterator[str]:
 def _host_empty(host: str, cloud: Cloud) -> Iterator[str]:
     for cell in cloud.nova.cells():
         on_host = cloud.nova.instance_ids(cell, InstanceFilter(frozenset([host]))).living
-        yield from (f"instance {uuid} is on {host}" for uuid in sorted(on_host.values()))
+        yield from (f"instance {uuid} is on {host}" for uuid in sorted(on_host))
         for move in cloud.nova.moves_at(cell, host):
             if move.under_way:
                 yield f"{move.kind} {move.uuid} of instance {move.instance} is {move.status}"

@@ -9,7 +9,7 @@ from trueup.reconcile.changes import Fate, Reply
 from trueup.reconcile.runs.journal import Outcome, Result
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
-from trueup.reconcile.steps import AllocationsOf, Change, PortBinding, Version
+from trueup.reconcile.steps import Change, Version
 
 # How often a write is tried if Placement refuses it because another write came in between.
 ATTEMPTS = 4
@@ -60,11 +60,11 @@ def write_change(
     `intend_at` journals another version that it is about to be written at. `caused`: what we have
     written just before may bring this change about: with a compute service, Nova deletes its
     providers. `insist`: a part of its step is written already, so it is written again after an
-    answer that does not say whether it was made, such as a proxy's 503. SAFETY: at the same
-    version, of which a service takes one write only.
+    answer that does not say whether it was made, such as a proxy's 503, if it is read as it was.
+    SAFETY: at the same version, of which a service takes one write only, or which is compared
+    right before.
     """
     written, sent = Written("refused"), change.version
-    insist = insist and isinstance(change.target, AllocationsOf | PortBinding)
 
     def before_retry(version: Version) -> None:
         nonlocal sent

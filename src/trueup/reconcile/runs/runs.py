@@ -207,30 +207,6 @@ def plan_again(
     return plan(observer, replace(first, findings=known), interval, wait)
 
 
-@dataclass(frozen=True, slots=True)
-class Left:
-    """What is left of findings whose steps are done: those still there, and those that could not
-    be judged again, with the reasons."""
-
-    findings: tuple[Finding, ...] = ()
-    unjudged: Mapping[str, str] = field(default_factory=dict)
-
-
-def left_of(observer: Observer, findings: Iterable[Finding]) -> Left:
-    """Observe what findings were about, and say what is left of them. Raises as `collect`."""
-    seen = observer.observe().audit
-    subjects = {row.subject: row.id for row in findings}
-    still = tuple(row for row in seen.every_finding if row.id in subjects.values())
-    open_rows = {
-        subjects[row.subject]: row.reason for row in seen.unchecked if row.subject in subjects
-    }
-    missing = "; ".join(f"{one.source}: {one.reason}" for one in seen.coverage.missing)
-    lost = dict.fromkeys(subjects.values(), missing) if missing else {}
-    found = {row.id for row in still}
-    unjudged = {one: why for one, why in (lost | open_rows).items() if one not in found}
-    return Left(still, unjudged)
-
-
 def plan_of_facts(
     facts: Facts,
     first: Audit,

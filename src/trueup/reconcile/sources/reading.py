@@ -14,7 +14,6 @@ from trueup.reconcile.sources.notes import Notes
 # Some tools write this time for "never", where the column should be NULL.
 _EPOCH_YEAR = 1970
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-_DIGITS = re.compile(r"[0-9a-f]{32}")
 
 Read = TypeVar("Read")
 
@@ -22,7 +21,7 @@ Read = TypeVar("Read")
 class Reader:
     """Converts the values of one table's rows, and notes what it cannot read.
 
-    Only `flag` raises, for a row that `every` then leaves out.
+    `uuid` and `flag` raise for a row that `every` then leaves out.
     """
 
     def __init__(self, table: str, notes: Notes, key: str = "id") -> None:
@@ -45,7 +44,10 @@ class Reader:
         self._notes.add(self._table, getattr(row, self._key, None), column, reason)
 
     def uuid(self, row: Row, column: str) -> str:
-        """A UUID in its canonical form; "" for NULL. A text that is not a UUID is kept as it is."""
+        """A UUID; "" for NULL. Raises ValueError for what no release writes in its place.
+
+        SAFETY: another form of a UUID is lost with its row, so that no rule has to compare forms.
+        """
         value = getattr(row, column)
         known = self._canonical.get(value)
         if known is not None:
@@ -56,12 +58,7 @@ class Reader:
         if _UUID.fullmatch(text):
             self._canonical[text] = text
             return text
-        digits = text.strip().lower().replace("-", "")
-        if not _DIGITS.fullmatch(digits):
-            self.note(row, column, f"{text!r} is no UUID")
-            return text
-        self.note(row, column, f"{text!r} is a UUID in another form than the canonical")
-        return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+        raise ValueError(f"{column} is {text!r}, and no release of Nova writes such a UUID")
 
     def moment(self, row: Row, column: str) -> datetime | None:
         """A time in UTC without a zone. None for NULL, for 1970, and for what is not a time."""

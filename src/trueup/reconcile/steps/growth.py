@@ -30,12 +30,6 @@ def releases(step: Step) -> bool:
     return any(amount < 0 for side in sides for amount in side.values())
 
 
-def gains(before: Allocations | None, after: Allocations | None) -> tuple[str, ...]:
-    """The providers that hold more of some class afterwards, in order."""
-    more = (uuid for (uuid, _), amount in growth(before, after).items() if amount > 0)
-    return tuple(dict.fromkeys(more))
-
-
 def _sides(changes: Iterable[Change]) -> list[tuple[Allocations | None, Allocations | None]]:
     return [
         (held_in(change.before).get(one), held_in(change.after).get(one))

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from trueup.reconcile.facts import Allocations, Facts, Instance, InstanceState, instance_state
+from trueup.reconcile.facts import Allocations, Facts, InstanceState
 from trueup.reconcile.steps.guards import Guard
 from trueup.reconcile.steps.targets import (
     AllocationsOf,
@@ -63,14 +63,6 @@ def consumers_in(change: Change) -> tuple[str, ...]:
         case AllocationsOf(consumers) | Tree(_, consumers):
             return consumers
     return ()
-
-
-def step_on(
-    consumer: str, facts: Facts, after: Allocations | None, because: str, instance: Instance
-) -> Step:
-    """The step that takes a consumer from what it holds in these facts to `after`."""
-    guard = instance_state(instance, moving=instance.uuid in facts.moving)
-    return allocations_step({consumer: after}, facts, (because,), (guard,))
 
 
 def allocations_step(

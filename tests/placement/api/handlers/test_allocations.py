@@ -22,7 +22,7 @@ def test_a_class_whose_name_ends_with_a_line_break_is_read_as_it_was_written(
 
 
 def test_the_id_of_a_consumer_may_be_any_text(client: Client) -> None:
-    """Written by hand."""
+    """In a row written by hand."""
     client.make_provider(1, inventories={"VCPU": 8})
     client.claim(100, {1: {"VCPU": 2}})
     with client.application.database.transaction() as tx:

@@ -87,7 +87,9 @@ def test_usage_that_no_consumer_explains_has_a_line(
 
 def test_it_is_the_same_at_every_microversion(client: Client) -> None:
     client.make_provider(1, inventories={"VCPU": 8})
-    texts = {client.get("/trueup/export", version=one).text for one in ("1.0", "1.39", None)}
+    texts = {
+        client.get("/trueup/export", version=version).text for version in ("1.0", "1.39", None)
+    }
     assert len(texts) == 1
 
 

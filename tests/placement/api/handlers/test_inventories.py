@@ -49,7 +49,7 @@ def test_a_ratio_that_no_float_can_hold_is_refused(host: Client) -> None:
 def test_an_integer_may_have_a_fraction_of_zero(
     serve: Callable[..., Client], ledger_url: str
 ) -> None:
-    """As in JSON Schema, and with upstream."""
+    """As in JSON Schema and upstream."""
     client = serve(ledger_url)
     client.make_provider(1, inventories={"VCPU": 8})
     amounts = {"total": 16.0, "reserved": 1.0, "min_unit": 2.0, "max_unit": 4.0, "step_size": 2.0}

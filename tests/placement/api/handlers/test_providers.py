@@ -10,7 +10,7 @@ ROOT, CHILD, OTHER = 1, 2, 3
 
 
 def test_the_same_provider_again_is_refused_by_its_uuid(client: Client) -> None:
-    """Nova goes on with a provider that another thread created, but not after a name conflict."""
+    """Nova uses a provider that another thread created, but not after a name conflict."""
     client.make_provider(ROOT)
     again = client.post("/resource_providers", {"name": "provider 1", "uuid": UUID(ROOT)})
     assert f"provider uuid: {UUID(ROOT)} already exists" in again.error["detail"]
@@ -19,7 +19,7 @@ def test_the_same_provider_again_is_refused_by_its_uuid(client: Client) -> None:
 def test_a_generation_that_is_null_is_shown_and_counts_as_0_in_a_write(
     serve: Callable[..., Client], ledger_url: str
 ) -> None:
-    """Upstream's schema allows it; nothing but a hand writes it."""
+    """Upstream's schema permits it; only a manual change writes it."""
     client = serve(ledger_url)
     path = f"/resource_providers/{client.make_provider(1, inventories={'VCPU': 8})}"
     client.make_provider(2, 1)
@@ -31,7 +31,7 @@ def test_a_generation_that_is_null_is_shown_and_counts_as_0_in_a_write(
     forget_generations()
     for url in ("/resource_providers", f"/resource_providers?in_tree={UUID(2)}"):
         shown = client.get(url).json["resource_providers"]
-        assert [one["generation"] for one in shown] == [None, None]
+        assert [provider["generation"] for provider in shown] == [None, None]
     assert client.get(path).json["generation"] is None
     renamed = client.put(path, {"name": "renamed"})
     assert (renamed.status, renamed.json["generation"]) == (200, None)

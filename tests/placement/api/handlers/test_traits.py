@@ -21,4 +21,4 @@ def test_lists_may_be_very_long(serve: Callable[..., Client], ledger_url: str) -
     assert client.get(f"/resource_providers?required=in:{listed}").status == 400
     uuids = ",".join(UUID(number) for number in range(2**16))
     found = client.get(f"/resource_providers?member_of=in:{uuids}").json["resource_providers"]
-    assert [one["uuid"] for one in found] == [UUID(1)]
+    assert [provider["uuid"] for provider in found] == [UUID(1)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""On each database: grouping is where they differ most."""
+"""Usages on each kind of database, which differ most in grouping."""
 
 from collections.abc import Callable
 

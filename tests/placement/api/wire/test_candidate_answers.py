@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The text is what a serializer would make of the same answer."""
+"""The text equals a serializer's text of the same answer."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ SLOTS = (
 
 def summarized(*columns: SummaryColumns) -> ProviderSummaries:
     """Their indexes together must be 0, 1, and so on."""
-    count = sum(len(one.indexes) for one in columns)
+    count = sum(len(column.indexes) for column in columns)
 
     def read(indexes: Sequence[int]) -> Iterator[SummaryColumns]:
         assert list(indexes) == list(range(count))
@@ -112,7 +112,7 @@ def test_allocations_were_a_list_once() -> None:
 def test_many_candidates_are_all_there() -> None:
     found = candidates(V.MAPPINGS, *["abcc"] * 10_000, "cbba")
     assert len(found) == 10_001
-    assert all(one == found[0] for one in found[:-1])
+    assert all(candidate == found[0] for candidate in found[:-1])
     assert found[-1]["mappings"] == {"": ["c", "b"], "_A": ["b"], "_NODE": ["a"]}
 
 
@@ -153,7 +153,7 @@ def test_summaries_say_what_the_microversion_knows() -> None:
 
 
 def test_no_name_can_break_the_text() -> None:
-    """The API refuses such names; rows that something else wrote may have them."""
+    """The API refuses such names; rows of other writers may have them."""
     odd = 'a"b\\%s%'
     usage = InventoryUsage(odd, [1], [0])
     some = SummaryColumns((0,), (odd,), (odd,), (odd,), ((odd,),), (usage,))

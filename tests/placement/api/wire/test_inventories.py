@@ -4,15 +4,10 @@ import pytest
 from trueup.model.errors import BadCapacity
 from trueup.model.inventories import Inventory
 from trueup.placement.api.versions import V
-from trueup.placement.api.wire.inventories import (
-    from_wire,
-    refuse_reserved,
-    render_all,
-    render_one,
-)
+from trueup.placement.api.wire.inventories import from_wire, refuse_reserved, render_all, render_one
 
 
-def test_what_is_left_out_has_a_default() -> None:
+def test_an_absent_field_has_a_default() -> None:
     assert from_wire("VCPU", {"total": 8, "resource_provider_generation": 1}) == Inventory(
         "VCPU", 8
     )

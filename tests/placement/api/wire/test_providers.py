@@ -10,8 +10,10 @@ def test_awkward_names_are_shown_in_a_list_as_they_are_alone(client: Client) -> 
     for number, name in enumerate(awkward, start=1):
         client.post("/resource_providers", {"uuid": UUID(number), "name": name})
     found = client.get("/resource_providers").json["resource_providers"]
-    assert [one["name"] for one in found] == awkward
-    assert found == [client.get(f"/resource_providers/{one['uuid']}").json for one in found]
+    assert [provider["name"] for provider in found] == awkward
+    assert found == [
+        client.get(f"/resource_providers/{provider['uuid']}").json for provider in found
+    ]
     assert client.get("/resource_providers?name=nobody").json == {"resource_providers": []}
 
 

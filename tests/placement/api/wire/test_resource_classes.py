@@ -6,7 +6,7 @@ BAD_NAMES = ["GOLD", "CUSTOM_", "CUSTOM_gold", "CUSTOM-GOLD", "XCUSTOM_GOLD", f"
 
 
 def names(client: Client) -> list[str]:
-    return [one["name"] for one in client.get("/resource_classes").json["resource_classes"]]
+    return [listed["name"] for listed in client.get("/resource_classes").json["resource_classes"]]
 
 
 def test_other_names_are_refused_wherever_they_stand(client: Client) -> None:

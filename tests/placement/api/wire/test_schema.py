@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shapes, and that ours are upstream's at every microversion."""
+"""The shapes of bodies and queries are upstream's at every microversion."""
 
 from typing import Any
 
@@ -130,7 +130,7 @@ def test_the_shape_is_upstreams_at_every_microversion(name: str) -> None:
 
 
 def _settled(schema: Any) -> Any:
-    """Without what means the same: the order of `required`, and an open map said twice."""
+    """The schema without differences of no meaning: the order of `required`, repeated open maps."""
     if isinstance(schema, dict):
         settled = {key: _settled(value) for key, value in schema.items()}
         if "required" in settled:
@@ -138,7 +138,7 @@ def _settled(schema: Any) -> Any:
         if settled.get("additionalProperties") is True:
             del settled["additionalProperties"]
         return settled
-    return [_settled(one) for one in schema] if isinstance(schema, list) else schema
+    return [_settled(part) for part in schema] if isinstance(schema, list) else schema
 
 
 LETTER = Object(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is kept; that no text is ever outdated is part of `tests/properties/test_index`."""
+"""The contents of the cache; `tests/properties/test_index` checks that no text is outdated."""
 
 import pytest
 
@@ -31,7 +31,7 @@ def test_others_are_dropped_when_there_is_no_room(monkeypatch: pytest.MonkeyPatc
     assert cache.get([0, 1, 2]) == [MISSING, MISSING, b"9"]
 
 
-def test_what_is_too_large_by_itself_drops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_too_large_text_drops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(summary_cache, "SUMMARIES_BYTES_MAX", 8)
     cache = cache_of(b"1234", b"5678")
     cache.add("c", [2], [b"123456789"])

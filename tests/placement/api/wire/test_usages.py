@@ -13,7 +13,7 @@ def cloud(client: Client) -> Client:
     return client
 
 
-def test_what_only_begins_with_all_is_a_type_that_nobody_has(cloud: Client) -> None:
+def test_a_value_that_only_begins_with_all_matches_no_type(cloud: Client) -> None:
     """Upstream's pattern has no end."""
     assert cloud.get(f"{PROJECT}&consumer_type=all").json["usages"].keys() == {"all"}
     assert cloud.get(f"{PROJECT}&consumer_type=all-of-it").json == {"usages": {}}

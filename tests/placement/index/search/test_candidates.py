@@ -113,7 +113,7 @@ def test_summaries_show_the_whole_tree() -> None:
     }
 
 
-def test_what_several_slots_take_is_counted_by_class() -> None:
+def test_amounts_of_several_slots_are_counted_by_class() -> None:
     """Two classes with different amounts, and slots that are filled in another order."""
     cloud = [Host("host", {"VCPU": 1, "DISK_GB": 2}), Host("numa", {"VCPU": 1}, "host")]
     asked = group(VCPU=1, DISK_GB=1), group("_A", VCPU=1, DISK_GB=1)

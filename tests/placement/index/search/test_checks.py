@@ -4,7 +4,7 @@ import itertools
 import numpy as np
 
 from tests.placement.index.search.problems import drawn_problems
-from trueup.placement.index.search.checks import LongerChoices, hold
+from trueup.placement.index.search.checks import LongerChoices, valid
 from trueup.placement.index.search.partial_candidate import PartialCandidate, SearchProblem
 
 
@@ -29,7 +29,7 @@ def test_many_choices_are_judged_like_each_of_them() -> None:
                 continue
             *before, added = np.array([row for row, _ in rows]).T
             choices = LongerChoices(tuple(before), np.arange(len(rows)), added)
-            for answer, (row, expected) in zip(hold(problem, choices), rows, strict=True):
+            for answer, (row, expected) in zip(valid(problem, choices), rows, strict=True):
                 assert answer == expected, f"seed {seed}: {row}"
                 judged[expected] += 1
     assert min(judged.values()) > 200, judged

@@ -18,12 +18,12 @@ def constrained(
     `offers` has the number of offers of slots that have any.
     """
     slots = []
-    for one in groups:
-        held = [one.resources] if one.suffix else [(amount,) for amount in one.resources]
+    for wanted in groups:
+        held = [wanted.resources] if wanted.suffix else [(amount,) for amount in wanted.resources]
         for resources in held:
-            count = (offers or {}).get(one.suffix or resources[0][0], 0)
+            count = (offers or {}).get(wanted.suffix or resources[0][0], 0)
             positions = np.arange(count)
-            slots.append(Slot(one.suffix, resources, Offers(positions, positions)))
+            slots.append(Slot(wanted.suffix, resources, Offers(positions, positions)))
     ordered, found = constrain(slots, CandidateRequest(groups, **wide), has_trees)
     return [slot.suffix or slot.resources[0][0] for slot in ordered], found
 

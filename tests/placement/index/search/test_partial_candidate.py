@@ -60,7 +60,7 @@ def test_old_clients_get_one_provider_of_each_tree() -> None:
 
 
 def names_of(tree: Tree) -> list[str]:
-    return [tree.view.forest.uuids[one] for one in tree.partial.chosen]
+    return [tree.view.forest.uuids[position] for position in tree.partial.chosen]
 
 
 def test_free_slots_come_last() -> None:

@@ -38,7 +38,9 @@ def pruned(*groups: RequestGroup, **wide: object) -> PrunedTrees:
 def names(trees: PrunedTrees) -> list[set[str]]:
     """The providers that are left for each slot."""
     uuids = VIEW.forest.uuids
-    return [{uuids[one] for one in slot.offers.positions.tolist()} for slot in trees.slots]
+    return [
+        {uuids[position] for position in slot.offers.positions.tolist()} for slot in trees.slots
+    ]
 
 
 def roots(trees: PrunedTrees) -> set[str]:

@@ -29,6 +29,6 @@ def test_each_difference_is_named() -> None:
 
 def test_a_provider_that_is_missing_is_missing_everywhere() -> None:
     found = differences(view_of(CLOUD[:2]), view_of(CLOUD))
-    assert {one.what for one in found} == {
+    assert {difference.what for difference in found} == {
         "aggregate of", "inventory", "provider", "shares with", "trait of", "traits",
     }  # fmt: skip

@@ -132,7 +132,7 @@ HIDDEN = {
 
 @pytest.mark.parametrize("what", HIDDEN)
 def test_a_claim_of_ours_does_not_hide_what_was_written_before_it(cloud: Client, what: str) -> None:
-    """The claim takes over the generation by which the comparison would have seen it."""
+    """The claim hides the generation that would have shown the write."""
     view = true_view(cloud)
     database = cloud.application.database
     raised = update(tables.providers).where(tables.providers.c.id == 1).values(generation=7)
@@ -210,7 +210,7 @@ def _random_write(source: random.Random, number: int) -> Executable:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_after_any_writes_the_view_is_that_of_a_new_load(cloud: Client, seed: int) -> None:
-    """Among them are claims of ours, and rows that a view has to leave out."""
+    """Among them are claims through Trueup, and rows that a view leaves out."""
     source, database = random.Random(seed), cloud.application.database
     with database.reading(snapshot=True) as tx:
         view, vector = load(tx), changes.vector(tx)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is read again; that it is enough is the property of `tests/properties/test_index`."""
+"""The rows that a refresh reads; `tests/properties/test_index` checks that they suffice."""
 
 from collections.abc import Callable
 from typing import Any

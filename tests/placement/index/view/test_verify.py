@@ -38,9 +38,9 @@ def test_foreign_writes_are_not_counted_as_defects(cloud: Client) -> None:
 
     wrong, late = verify(cloud.application.database, 0, pause)
     assert wrong == []
-    assert [(one.what, one.followed[:6], one.loaded[:6]) for one in late] == [
-        ("inventory", "1 of 8", "0 of 8")
-    ]
+    assert [
+        (difference.what, difference.followed[:6], difference.loaded[:6]) for difference in late
+    ] == [("inventory", "1 of 8", "0 of 8")]
 
 
 def test_a_defect_is_shown(cloud: Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,5 +57,5 @@ def test_a_defect_is_shown(cloud: Client, monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(verifying, "with_foreign_writes", find_nothing)
     wrong, late = verify(cloud.application.database, 0, pause)
-    assert [one.what for one in wrong] == ["inventory", "provider"]
+    assert [difference.what for difference in wrong] == ["inventory", "provider"]
     assert late == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a lost database looks like, and what does not look like one."""
+"""The errors of a lost database, and other errors."""
 
 from collections.abc import Callable
 

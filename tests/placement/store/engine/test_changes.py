@@ -72,7 +72,7 @@ def since(database: Database, known: Vector) -> Changed:
     return found.changed
 
 
-def test_published_changes_are_read_by_those_who_have_not_seen_them(database: Database) -> None:
+def test_published_changes_are_read_once_by_each_reader(database: Database) -> None:
     nothing = vector(database)
     write(database, "u1", "u2", "p7")
     known = vector(database)
@@ -132,7 +132,7 @@ def test_writers_are_used_again(database: Database) -> None:
 def test_a_writer_that_could_not_publish_is_used_again(
     kind: str, fresh_database: Callable[[str], str]
 ) -> None:
-    """Else each conflict would leave a row that nobody writes again."""
+    """Otherwise each conflict would leave an unused row."""
     with closing(Database(fresh_database(kind))) as database:
         migrations.attach(database)
         nobody = vector(database)
@@ -189,7 +189,7 @@ def test_after_a_row_vanished_the_view_is_loaded_again(database: Database) -> No
     assert vector(database) == before
     assert since(database, known).everything
     write(database, "u2")
-    # The numbers go on, so that nobody takes the new row for the old one.
+    # The numbers continue, so that no reader takes the new row for the old one.
     assert since(database, known) == Changed(usage_of=frozenset({2}))
 
 
@@ -216,7 +216,7 @@ def test_unused_rows_go_when_a_new_one_comes(database: Database) -> None:
     write_by_another(database, "u50")
     known = vector(database)
     assert len(known) < len(early) - 10
-    # Who knew all that the forgotten ones wrote need not start from nothing.
+    # A reader that knows all changes of the forgotten writers need not start from nothing.
     assert since(database, early) == Changed(usage_of=frozenset({50}))
     assert since(database, before | {123: 4}).everything
 
@@ -249,7 +249,7 @@ def test_rows_that_cannot_be_removed_now_stay(fresh_database: Callable[[str], st
             database.forget_unused_writers(changes.forget_unused)
 
 
-def test_who_missed_what_a_forgotten_writer_wrote_starts_from_nothing(database: Database) -> None:
+def test_a_reader_that_missed_a_forgotten_writer_starts_from_nothing(database: Database) -> None:
     before = vector(database)
     write_by_another(database, "u1")
     known = vector(database)
@@ -273,7 +273,7 @@ def test_very_many_rows_that_are_unused_go_at_the_next_start(on_sqlite: Database
     before = vector(on_sqlite)
     numbers = dict.fromkeys(("first", "sequence", "reaches", "shaped", "touched_at"), 1)
     with on_sqlite.engine.begin() as connection:
-        many = [{"writer": one, "recent": "", **numbers} for one in range(1000)]
+        many = [{"writer": number, "recent": "", **numbers} for number in range(1000)]
         connection.execute(insert(rows), many)
     known = vector(on_sqlite)
     migrations.attach(on_sqlite)

@@ -202,7 +202,7 @@ END = {"mariadb": "KILL {}", "postgresql": "SELECT pg_terminate_backend({})"}
 
 
 @pytest.mark.parametrize("kind", SESSION)
-def test_when_one_is_lost_the_others_are_not_used_again(
+def test_after_a_lost_connection_the_others_are_not_used_again(
     kind: str, fresh_database: Callable[[str], str]
 ) -> None:
     """A server that was restarted costs one request an error, and not one for each connection."""
@@ -210,9 +210,9 @@ def test_when_one_is_lost_the_others_are_not_used_again(
     with closing(Database(url)) as database, closing(Database(url)) as other:
         with ExitStack() as held:
             readers = [held.enter_context(database.reading()) for _ in range(3)]
-            sessions = [one.exec_driver_sql(SESSION[kind]).scalar_one() for one in readers]
-            for one in readers:
-                one.rollback()
+            sessions = [reader.exec_driver_sql(SESSION[kind]).scalar_one() for reader in readers]
+            for reader in readers:
+                reader.rollback()
         with other.reading() as tx:
             for session in sessions:
                 tx.exec_driver_sql(END[kind].format(session))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What single errors mean. tests/deployment/test_database_errors.py provokes them on servers."""
+"""The meaning of single errors. tests/deployment/test_database_errors.py raises them on servers."""
 
 import sqlite3
 

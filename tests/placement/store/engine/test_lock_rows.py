@@ -69,7 +69,7 @@ def test_an_id_of_a_class_is_given_once(database: Database) -> None:
     with database.transaction() as tx:
         assert lock_rows.next_class_id(tx, 10_000) == 10_000
         assert lock_rows.next_class_id(tx, 10_000) == 10_001
-        # Somebody else gave ids that we were not asked for.
+        # Another service assigned these ids.
         assert lock_rows.next_class_id(tx, 10_007) == 10_007
         lock_rows.keep_class_id(tx, 10_020)
         lock_rows.keep_class_id(tx, 10_003)

@@ -10,7 +10,7 @@ from trueup.placement.store.engine.sessions import DatabaseOptions
 
 
 class Told(Meter):
-    """Keeps what it is told."""
+    """Records the events."""
 
     def __init__(self):
         self.statements, self.connections, self.restarts = 0, [], []

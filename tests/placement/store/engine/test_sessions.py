@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is set for each session, and how long opening one takes at most."""
+"""The settings of each session, and the time limit for opening one."""
 
 import socket
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ SHOWN = {
 
 @pytest.fixture
 def silent_port() -> Iterator[int]:
-    """A server that accepts connections and says nothing."""
+    """A server that accepts connections and is silent."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield listener.getsockname()[1]
 
@@ -118,7 +118,7 @@ def test_a_snapshot_whose_end_was_stopped_gives_its_place_back(with_one_session:
         with_one_session.reading(snapshot=True) as tx,
     ):
         tx.execute(text("SELECT missing"))
-    # What was raised has the session in its traceback.
+    # The traceback of the error has the session.
     with with_one_session.reading(snapshot=True) as tx:
         assert tx.scalar(text("SELECT 1")) == 1
     assert raised.value

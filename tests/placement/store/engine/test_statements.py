@@ -35,7 +35,7 @@ def names(database: Database) -> list[str]:
         return list(tx.scalars(select(projects.c.external_id).order_by(projects.c.id)))
 
 
-# What SQLAlchemy itself makes of a statement is the oracle.
+# SQLAlchemy's own execution of a statement is the oracle.
 
 
 @pytest.mark.parametrize(
@@ -82,10 +82,10 @@ def test_what_is_written_is_counted_and_has_its_times(database: Database) -> Non
         assert raised.send(tx, {"project": 2}).row_count == 0
     with database.reading() as tx:
         found = tx.execute(select(consumers).order_by(consumers.c.uuid)).all()
-        assert [(one.uuid, one.generation) for one in found] == [
+        assert [(row.uuid, row.generation) for row in found] == [
             *(("a", 6), ("b", 7), ("c", 8), ("d", 8)),
         ]
-        assert all(one.created_at and one.updated_at for one in found)
+        assert all(row.created_at and row.updated_at for row in found)
 
 
 @pytest.mark.parametrize("count", [*range(6), 1025])
@@ -96,9 +96,9 @@ def test_a_list_may_have_any_length(database: Database, count: int) -> None:
     gone = ListStatement("names", lambda names: delete(projects).where(name.in_(names)))
     with database.transaction() as tx:
         rows = found.send(tx, {"names": wanted}).rows
-        assert {one for (one,) in rows} == {*wanted} & {*NAMES}
+        assert {name for (name,) in rows} == {*wanted} & {*NAMES}
         assert gone.send(tx, {"names": wanted}).row_count == len(rows)
-    assert names(database) == [one for one in NAMES if one not in wanted]
+    assert names(database) == [name for name in NAMES if name not in wanted]
 
 
 def test_a_list_may_be_longer_than_postgresql_counts(database: Database) -> None:
@@ -111,7 +111,7 @@ def test_a_list_may_be_longer_than_postgresql_counts(database: Database) -> None
     fixed = FixedStatement(query.where(name.in_(places("names", len(wanted)))))
     with database.reading() as tx:
         rows = found.send(tx, {"names": wanted, "below": 3}).rows
-        assert {one for (one,) in rows} == {"one", "two"}
+        assert {name for (name,) in rows} == {"one", "two"}
         assert [*fixed.send(tx, filled("names", wanted) | {"below": 3}).rows] == [*rows]
 
 
@@ -163,7 +163,7 @@ def test_an_error_is_the_one_that_sqlalchemy_raises(database: Database) -> None:
         add(added.send)
     with pytest.raises(IntegrityError) as theirs:
         add(lambda tx, values: tx.execute(insert(projects), values))
-    # psycopg gets numbered places from us, and named ones from SQLAlchemy.
+    # psycopg gets numbered placeholders from Trueup, and named ones from SQLAlchemy.
     assert (
         str(ours.value.statement).split("VALUES")[0]
         == (str(theirs.value.statement).split("VALUES")[0])
@@ -185,7 +185,7 @@ def test_an_error_is_the_one_that_sqlalchemy_raises(database: Database) -> None:
 def test_a_lost_connection_is_given_up(
     fresh_database: Callable[[str], str], kind: str, key: Any, kill: str
 ) -> None:
-    """Also those that are idle: after a restart of the server all of them are lost."""
+    """Idle ones too: after a restart of the server all of them are lost."""
     mine = FixedStatement(select(key))
 
     def key_of(tx: Transaction) -> int:
@@ -221,20 +221,20 @@ def test_listeners_are_told_what_is_sent(database: Database) -> None:
         ListStatement("ids", lambda ids: select(projects).where(projects.c.id.in_(ids))).send(
             tx, {"ids": []}
         )
-    assert [one for one in told if one[0] != "BEGIN"] == [
+    assert [statement for statement in told if statement[0] != "BEGIN"] == [
         *(("SELECT", False), ("INSERT", False), ("INSERT", True)),
     ]
 
 
 def test_no_transaction_stays_open(database: Database) -> None:
     counted = FixedStatement(select(func.count()).select_from(projects))
-    # A driver begins one by itself; SQLAlchemy ends those that it knows of.
+    # A driver begins one by itself; SQLAlchemy ends only its own.
     with database.engine.connect() as connection:
         counted.send(connection)
         assert connection.in_transaction()
 
 
-def test_what_sqlalchemy_has_to_convert_is_refused() -> None:
+def test_columns_that_sqlalchemy_must_convert_are_refused() -> None:
     times = FixedStatement(select(projects.c.created_at))
     refused = pytest.raises(TypeError, match=r"convert the values of projects\.created_at")
     with closing(Database("sqlite://")) as database, database.reading() as tx, refused:

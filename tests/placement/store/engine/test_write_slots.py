@@ -59,7 +59,7 @@ def test_a_thread_that_shows_itself_later_makes_room() -> None:
 
 
 def test_writes_that_get_on_are_waited_for() -> None:
-    """However many are in front: only where nobody gets on, waiting is in vain."""
+    """With any number of writes ahead: waiting is useless only if none of them ends."""
     some = slots(2)
     first = some.take()
     with ThreadPoolExecutor(8) as pool:

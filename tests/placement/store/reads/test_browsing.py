@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is browsed, on each kind of database and with rows that do not fit each other."""
+"""Reads for pages, on each kind of database and with inconsistent rows."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -34,7 +34,7 @@ def tx(filled: str) -> Iterator[Transaction]:
 
 
 def uuids(found: list[browsing.BrowsedProvider]) -> set[str]:
-    return {one.uuid for one in found}
+    return {row.uuid for row in found}
 
 
 def of(tx: Transaction, number: int) -> browsing.BrowsedProvider:
@@ -45,7 +45,7 @@ def of(tx: Transaction, number: int) -> browsing.BrowsedProvider:
 
 def test_trees_are_counted_and_paged(tx):
     assert browsing.count_trees(tx) == 3
-    paged = [one.uuid for offset in (0, 2, 4) for one in browsing.tops(tx, offset, 2)]
+    paged = [top.uuid for offset in (0, 2, 4) for top in browsing.tops(tx, offset, 2)]
     assert sorted(paged) == [UUID(HOST), UUID(OTHER), UUID(EMPTY)]
     assert uuids(browsing.below(tx, [of(tx, HOST).id], 9)) == {UUID(CHILD)}
     assert browsing.below(tx, [], 9) == []
@@ -54,7 +54,10 @@ def test_trees_are_counted_and_paged(tx):
 def test_resources_are_what_is_offered_and_what_is_held(tx):
     host, empty = of(tx, HOST).id, of(tx, EMPTY).id
     found = browsing.resources_of(tx, [host, empty])
-    told = {name: (one.inventory.total, one.used) for name, one in found[host].inventories.items()}
+    told = {
+        name: (present.inventory.total, present.used)
+        for name, present in found[host].inventories.items()
+    }
     assert told == {"DISK_GB": (90, 10), "VCPU": (8, 5)}
     assert found[empty] == browsing.Resources({}, {})
     assert browsing.resources_of(tx, []) == {}
@@ -77,18 +80,17 @@ def test_holders_are_paged_by_consumer_and_not_by_row(tx):
         browsing.holdings_on_provider(tx, host, 0, 1),
         browsing.holdings_on_provider(tx, host, 1, 1),
     )
-    assert [(one.consumer_uuid, one.resource_class, one.amount) for one in first] == [
-        (UUID(101), "DISK_GB", 10), (UUID(101), "VCPU", 2)
-    ]  # fmt: skip
-    assert [(one.consumer_uuid, one.amount) for one in second] == [(UUID(102), 3)]
+    told = [(holding.consumer_uuid, holding.resource_class, holding.amount) for holding in first]
+    assert told == [(UUID(101), "DISK_GB", 10), (UUID(101), "VCPU", 2)]
+    assert [(holding.consumer_uuid, holding.amount) for holding in second] == [(UUID(102), 3)]
 
 
 def test_a_consumer_and_what_it_holds(tx):
     found = browsing.consumer(tx, UUID(101))
     assert found[:5] == (UUID(101), 1, "a-project", "a-user", "INSTANCE")
     held = {
-        (one.provider_uuid, one.resource_class): one.amount
-        for one in browsing.holdings_of_consumer(tx, UUID(101), 9)
+        (holding.provider_uuid, holding.resource_class): holding.amount
+        for holding in browsing.holdings_of_consumer(tx, UUID(101), 9)
     }
     assert held == {
         (UUID(HOST), "VCPU"): 2, (UUID(HOST), "DISK_GB"): 10, (UUID(CHILD), "VGPU"): 1
@@ -112,9 +114,9 @@ def test_a_consumer_and_what_it_holds(tx):
     ],
 )
 def test_a_search_by_uuid_and_owner(tx, words, providers, consumers):
-    assert uuids(browsing.search_providers(tx, words, 9)) == {UUID(one) for one in providers}
+    assert uuids(browsing.search_providers(tx, words, 9)) == {UUID(number) for number in providers}
     found = browsing.search_consumers(tx, words, 9)
-    assert {one.uuid for one in found} == {UUID(one) for one in consumers}
+    assert {row.uuid for row in found} == {UUID(row) for row in consumers}
 
 
 def test_a_search_by_a_part_of_a_name_and_by_aggregate(tx):
@@ -137,13 +139,15 @@ def test_rows_that_do_not_fit_are_shown(filled):
         assert browsing.count_trees(tx) == 3
         assert of(tx, EMPTY).root_id is None
         assert browsing.consumers_of(tx, [UUID(101), UUID(102)]).keys() == {UUID(101)}
-        assert [one.amount for one in browsing.holdings_of_consumer(tx, UUID(102), 9)] == [3]
-        gone = [
-            one
-            for one in browsing.holdings_of_consumer(tx, UUID(101), 9)
-            if one.provider_uuid is None
+        assert [holding.amount for holding in browsing.holdings_of_consumer(tx, UUID(102), 9)] == [
+            3
         ]
-        assert [(one.resource_class, one.amount) for one in gone] == [("DISK_GB", 10)]
+        gone = [
+            holding
+            for holding in browsing.holdings_of_consumer(tx, UUID(101), 9)
+            if holding.provider_uuid is None
+        ]
+        assert [(holding.resource_class, holding.amount) for holding in gone] == [("DISK_GB", 10)]
         assert browsing.consumer(tx, UUID(101)).project_id is None
         child = of(tx, CHILD).id
         assert browsing.resources_of(tx, [child])[child].used_without_inventory == {"VGPU": 1}

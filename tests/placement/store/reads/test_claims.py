@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One statement brings all that a claim is decided by, on every kind of database."""
+"""One statement reads everything that a claim is decided by, on every kind of database."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ SERVER, MOVE, NOBODY = UUID(100), UUID(101), UUID(199)
 
 @pytest.fixture
 def client(serve: Callable[..., Client], ledger_url: str) -> Client:
-    """Two providers, of which one consumer holds something of both, and one of the first."""
+    """Two providers; one consumer has allocations on both, another on the first."""
     client = serve(ledger_url)
     for number in (1, 2):
         client.make_provider(number, inventories={"VCPU": 8, "DISK_GB": 9})
@@ -84,7 +84,7 @@ def test_projects_users_and_types_are_found_each_by_its_kind(client: Client) -> 
     assert owners_of(other) == set()
 
 
-def test_what_is_held_counts_however_it_came_there(client: Client) -> None:
+def test_all_held_amounts_count(client: Client) -> None:
     """Two rows for one resource, and no row for the consumer: only by hand, but they are used."""
     with client.application.database.transaction() as tx:
         for amount in (1, 2):

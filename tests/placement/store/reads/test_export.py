@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the export leaves out, as upstream's API does, and that batches lose nothing."""
+"""The export leaves out rows as upstream's API does, and its batches lose none."""
 
 from collections.abc import Callable
 

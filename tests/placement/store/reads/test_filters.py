@@ -139,7 +139,7 @@ def test_a_provider_list_has_all_fields(ledger: Client) -> None:
     assert whole.uuids == [UUID(1), UUID(2), UUID(3), UUID(4), UUID(5)]
     assert whole.root_uuids[:2] == [UUID(1), UUID(1)]
     assert whole.parent_uuids[:2] == [None, UUID(1)]
-    # What is above is named also when it is not in the list.
+    # Roots and parents are named even if they are not in the list.
     child = listed(ledger, uuid=UUID(2)).providers
     assert child.generations == whole.generations[1:2]
     assert (child.root_uuids, child.parent_uuids) == ([UUID(1)], [UUID(1)])

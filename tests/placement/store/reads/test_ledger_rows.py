@@ -8,12 +8,7 @@ from sqlalchemy import event, insert, update
 from tests.placement.client import UUID, Client
 from trueup.placement.store import schema, tables
 from trueup.placement.store.reads import ledger_rows
-from trueup.placement.store.reads.ledger_rows import (
-    InventoryRow,
-    LedgerRows,
-    ProviderRow,
-    Usage,
-)
+from trueup.placement.store.reads.ledger_rows import InventoryRow, LedgerRows, ProviderRow, Usage
 
 FAST, SLOW = "HW_CPU_X86_SSE", "HW_CPU_X86_AVX"
 
@@ -52,7 +47,7 @@ def test_the_rows_contain_the_whole_ledger(client: Client) -> None:
 
 
 def test_the_usage_of_all_is_that_of_each(serve: Callable[..., Client], ledger_url: str) -> None:
-    """A generation of NULL, which only hands can write, counts as 0."""
+    """A NULL generation, which only a manual change writes, counts as 0."""
     client = serve(ledger_url)
     for number in (1, 2, 3):
         client.make_provider(number, inventories={"VCPU": 8, "DISK_GB": 8})
@@ -64,9 +59,9 @@ def test_the_usage_of_all_is_that_of_each(serve: Callable[..., Client], ledger_u
         together = ledger_rows.usage(tx)
         ids = [key for key, _ in together.generations]
         each = [ledger_rows.usage(tx, [key]) for key in ids]
-    assert sorted(together.generations) == sorted(one.generations[0] for one in each)
+    assert sorted(together.generations) == sorted(usage.generations[0] for usage in each)
     assert sorted(generation for _, generation in together.generations) == [0, 2, 2]
-    assert sorted(together.used) == sorted(row for one in each for row in one.used)
+    assert sorted(together.used) == sorted(row for usage in each for row in usage.used)
     assert sorted(used for _, _, used in together.used) == [1, 2, 3]
 
 
@@ -96,7 +91,7 @@ def test_of_some_providers_there_is_the_same(client: Client) -> None:
 
 
 def test_the_rows_are_of_one_moment(serve: Callable[..., Client], ledger_url: str) -> None:
-    """Somebody else writes after its first statement, and nothing of that is in it."""
+    """A write after its first statement is not in it."""
     client, other = serve(ledger_url), serve(ledger_url)
     client.make_provider(1, inventories={"VCPU": 8})
     before = take(client)
@@ -141,10 +136,10 @@ def test_allocations_without_a_consumer_count_as_usage(client: Client) -> None:
     assert [row[2] for row in take(client).used] == [3]
 
 
-def test_a_list_that_was_cut_off_is_no_list(
+def test_a_truncated_list_is_refused(
     serve: Callable[..., Client], fresh_database: Callable[[str], str]
 ) -> None:
-    """MariaDB cuts what is longer than it allows, and only warns."""
+    """MariaDB truncates a list that is too long, and only warns."""
     url = fresh_database("mariadb")
     schema.create(url)
     client = serve(url)

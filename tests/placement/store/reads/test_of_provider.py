@@ -72,8 +72,8 @@ def used(tx: Transaction) -> dict[str, int]:
     return found[1]
 
 
-def test_all_that_is_held_of_a_provider_is_used(tx: Transaction) -> None:
-    """Whoever holds it, and whether there is a row for the consumer or not."""
+def test_all_allocations_of_a_provider_are_used(tx: Transaction) -> None:
+    """Of every consumer, even without a row."""
     assert used(tx) == {"VCPU": 6, "DISK_GB": 3, "MEMORY_MB": 0}
     row = {"resource_provider_id": 1, "resource_class_id": 0, "used": 1}
     tx.execute(insert(tables.allocations), row | {"consumer_id": UUID(199)})
@@ -86,7 +86,7 @@ def test_a_trait_of_a_provider_is_as_old_as_the_trait(tx: Transaction) -> None:
     assert found[1] == [
         class_and_trait_names.trait(tx, name) for name in ("CUSTOM_FAST", "CUSTOM_BIG")
     ]
-    assert all(one.modified_at is not None for one in found[1])
+    assert all(trait.modified_at is not None for trait in found[1])
 
 
 def test_aggregates_come_in_the_order_in_which_they_were_first_named(tx: Transaction) -> None:
@@ -106,6 +106,6 @@ def test_allocations_come_with_their_consumers(tx: Transaction) -> None:
         (SERVER, 1, "DISK_GB", 3),
         (MOVE, 1, "VCPU", 4),
     ]
-    assert {(one.provider_uuid, one.provider_generation) for _, _, one in held} == {
-        (ONE, generation)
-    }
+    assert {
+        (allocation.provider_uuid, allocation.provider_generation) for _, _, allocation in held
+    } == {(ONE, generation)}

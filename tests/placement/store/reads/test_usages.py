@@ -36,8 +36,8 @@ def by_type(
     tx: Transaction, kind: str | None = None, user: str | None = None, project: str = "a-project"
 ) -> dict[str, TypeUsage]:
     found = usages.by_type(tx, project, user, kind)
-    assert len(found) == len({one.consumer_type for one in found})
-    return {one.consumer_type: one for one in found}
+    assert len(found) == len({usage.consumer_type for usage in found})
+    return {usage.consumer_type: usage for usage in found}
 
 
 INSTANCES = TypeUsage("INSTANCE", 2, {"VCPU": 4, "DISK_GB": 2})

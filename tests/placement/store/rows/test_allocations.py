@@ -17,7 +17,7 @@ SERVER, MOVE, NOBODY = UUID(100), UUID(101), UUID(199)
 
 @pytest.fixture
 def tx(client: Client) -> Iterator[Transaction]:
-    """Two providers, of which one consumer holds something of both, and one of the first."""
+    """Two providers; one consumer has allocations on both, another on the first."""
     for number in (1, 2):
         client.make_provider(number, inventories={"VCPU": 8, "DISK_GB": 8})
     client.claim(100, {1: {"VCPU": 2, "DISK_GB": 3}, 2: {"VCPU": 1}})
@@ -30,12 +30,15 @@ def test_a_consumer_is_found_with_all_that_it_holds(tx: Transaction) -> None:
     consumer, held = allocations.of_consumer(tx, SERVER)
     assert consumer is not None
     assert (consumer.uuid, consumer.project_id, consumer.generation) == (SERVER, "a-project", 1)
-    assert {(one.provider_uuid, one.resource_class): one.amount for one in held} == {
+    assert {
+        (allocation.provider_uuid, allocation.resource_class): allocation.amount
+        for allocation in held
+    } == {
         (UUID(1), "VCPU"): 2,
         (UUID(1), "DISK_GB"): 3,
         (UUID(2), "VCPU"): 1,
     }
-    assert {one.provider_uuid: one.provider_generation for one in held} == {
+    assert {allocation.provider_uuid: allocation.provider_generation for allocation in held} == {
         UUID(number): provider(tx, number).generation for number in (1, 2)
     }
     assert allocations.of_consumer(tx, NOBODY) == (None, [])

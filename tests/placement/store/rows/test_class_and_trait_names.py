@@ -53,7 +53,7 @@ def test_a_name_may_be_of_a_class_and_of_a_trait(tx: Transaction) -> None:
 
 
 def test_a_prefix_may_have_wildcards(database: Database) -> None:
-    """As with upstream."""
+    """As in upstream."""
     with database.transaction() as tx:
         for name in ("CUSTOM_A_B", "CUSTOM_AXB"):
             class_and_trait_names.insert_trait(tx, name)

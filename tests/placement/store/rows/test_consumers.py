@@ -24,7 +24,7 @@ def shown(database: Database) -> dict[str, tuple[str, str, str | None]]:
     with database.reading() as tx:
         rows = tx.execute(consumers.columns()).all()
     found = [consumers.read_consumer(*owners, parts_of(text)) for *owners, text in rows]
-    return {one.uuid: (one.project_id, one.user_id, one.type) for one in found}
+    return {row.uuid: (row.project_id, row.user_id, row.type) for row in found}
 
 
 def save(database: Database, *wanted: ConsumerAllocations) -> None:
@@ -123,5 +123,7 @@ def test_a_usual_claim_asks_for_no_owner_alone(
     # Of a new project and user, and of known ones.
     for number in range(2):
         assert client.claim(100 + number, {1: {"VCPU": 1}}).status == 204
-    assert not [one for one in seen if one.startswith(("SELECT projects", "SELECT users"))]
-    assert any("INSERT INTO projects" in one for one in seen)
+    assert not [
+        statement for statement in seen if statement.startswith(("SELECT projects", "SELECT users"))
+    ]
+    assert any("INSERT INTO projects" in statement for statement in seen)

@@ -67,7 +67,7 @@ def test_usage_is_the_sum_of_what_consumers_hold(tx: Transaction) -> None:
     assert found[UUID(2), "VCPU"].inventory.total == 4
 
 
-def test_only_what_is_asked_for_is_summed(tx: Transaction) -> None:
+def test_only_requested_classes_are_summed(tx: Transaction) -> None:
     both = [provider(tx, 1), provider(tx, 2)]
     only, _ = inventories.with_usage(tx, both[:1], ["DISK_GB", "MEMORY_MB"])
     assert used(only) == {(UUID(1), "DISK_GB"): 3}

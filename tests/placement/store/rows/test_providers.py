@@ -26,7 +26,7 @@ def tx(client: Client) -> Iterator[Transaction]:
 
 def places(tx: Transaction, *others: int) -> dict[str, tuple[str | None, str | None]]:
     found = providers.lock(tx, [UUID(number) for number in (ROOT, CHILD, LEAF, OTHER, *others)])
-    return {uuid: (one.root_uuid, one.parent_uuid) for uuid, one in found.items()}
+    return {uuid: (place.root_uuid, place.parent_uuid) for uuid, place in found.items()}
 
 
 def test_a_provider_knows_its_place(tx: Transaction) -> None:
@@ -49,7 +49,7 @@ def test_those_that_exist_are_locked(tx: Transaction) -> None:
 
 def test_a_subtree_is_all_that_is_below(tx: Transaction) -> None:
     def below(number: int) -> list[str]:
-        return [one.uuid for one in providers.subtree(tx, provider(tx, number))]
+        return [member.uuid for member in providers.subtree(tx, provider(tx, number))]
 
     assert below(ROOT) == [UUID(ROOT), UUID(CHILD), UUID(LEAF)]
     assert below(CHILD) == [UUID(CHILD), UUID(LEAF)]
@@ -94,7 +94,7 @@ def test_generations_only_grow(tx: Transaction) -> None:
     }
 
 
-def test_names_and_uuids_are_taken_by_whoever_has_them(tx: Transaction) -> None:
+def test_names_and_uuids_of_other_providers_are_taken(tx: Transaction) -> None:
     providers.rename(tx, provider(tx, ROOT), "renamed")
     assert provider(tx, ROOT).name == "renamed"
     assert providers.is_taken(tx, name="renamed")

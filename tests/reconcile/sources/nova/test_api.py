@@ -51,18 +51,16 @@ def test_the_services_of_one_host_and_none_of_a_cell_that_is_down(nova, with_a_c
         with_a_cell_down.service_reports(DOWN_CELLS, "devstack3")
 
 
-def test_an_aggregate_without_a_uuid_is_noted_and_kept_apart(recorded):
+def test_an_aggregate_without_a_uuid_is_noted_and_left_out(recorded):
     changed = copy.deepcopy(recorded)
     [key] = [one for one in changed if one.startswith("GET /os-aggregates")]
     listed = changed[key][1]["aggregates"]
     listed.append({"uuid": None, "name": "old", "hosts": [], "metadata": {}})
     listed.append({"uuid": "rack-1", "name": "rack", "hosts": [], "metadata": {}})
-    listed.append({"uuid": GONE.upper(), "name": "fast", "hosts": [], "metadata": {}})
+    listed.append({"uuid": GONE, "name": "fast", "hosts": [], "metadata": {}})
     with answers.replayed(changed) as adapter:
         registry = NovaApi(adapter).registry(())
     assert [(row.uuid, row.name) for row in registry.host_aggregates] == [(GONE, "fast")]
-    apart = [(row.uuid, row.name) for row in registry.aggregates_without_uuid]
-    assert apart == [("", "old"), ("rack-1", "rack")]
     assert [(one.table, one.row) for one in registry.noted.unread] == [
         ("aggregates", "old"),
         ("aggregates", "rack"),
@@ -161,9 +159,9 @@ def test_nova_itself_narrows_what_is_found(recorded):
         nova = NovaApi(adapter)
         assert nova.cells()
         found = nova.instance_ids(ANSWERING_CELLS, InstanceFilter(hosts=frozenset({"devstack3"})))
-        assert (list(found.living), found.deleted) == ([THERE], {})
-        assert nova.instance_ids(DOWN_CELLS, InstanceFilter()).living == {}
-        assert nova.instance_ids(ANSWERING_CELLS, InstanceFilter(hosts=frozenset())).living == {}
+        assert (list(found.living), found.deleted) == ([THERE], frozenset())
+        assert nova.instance_ids(DOWN_CELLS, InstanceFilter()).living == frozenset()
+        assert not nova.instance_ids(ANSWERING_CELLS, InstanceFilter(hosts=frozenset())).living
 
 
 def test_of_a_project_deleted_servers_are_found_and_not_asked_for_again(recorded):

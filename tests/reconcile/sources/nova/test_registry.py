@@ -49,13 +49,22 @@ def test_aggregates_have_their_hosts(small, nova):
 
 
 @pytest.mark.parametrize("uuid", [None, "rack-1"])
-def test_aggregates_without_a_uuid_are_kept_apart(small, nova, uuid):
+def test_aggregates_without_a_uuid_are_noted_and_left_out(small, nova, uuid):
     """Placement cannot have them, so providers would look as if they lacked them."""
     small.sql("nova_api", "UPDATE aggregates SET uuid = ? WHERE name = 'ssd'", uuid)
     registry = whole(nova)
     assert [one.name for one in registry.host_aggregates] == ["rack-one"]
-    [one] = registry.aggregates_without_uuid
-    assert (one.uuid, one.name, bool(one.hosts)) == (uuid or "", "ssd", True)
+    [noted] = registry.noted.unread
+    assert (noted.table, noted.column) == ("aggregates", "uuid")
+
+
+def test_an_aggregate_with_a_host_without_a_name_is_noted_and_left_out(small, nova):
+    """It may be any host: no provider is taken out of the aggregate."""
+    query = "SELECT id FROM aggregates WHERE name = 'ssd'"
+    small.sql("nova_api", f"UPDATE aggregate_hosts SET host = NULL WHERE aggregate_id = ({query})")
+    registry = whole(nova)
+    assert [one.name for one in registry.host_aggregates] == ["rack-one"]
+    assert [one.column for one in registry.noted.unread] == ["hosts"]
 
 
 def test_of_a_few_instances_only_theirs_is_read(nova):
@@ -65,19 +74,6 @@ def test_of_a_few_instances_only_theirs_is_read(nova):
     assert few.request_specs == {uuid}
     assert few.build_requests == whole(nova).build_requests
     assert few.host_mappings == whole(nova).host_mappings
-
-
-@pytest.mark.parametrize("form", [str.upper, lambda uuid: uuid.replace("-", "")])
-def test_what_is_kept_of_an_instance_is_found_however_its_uuid_is_written(small, nova, form):
-    uuid = sorted(whole(nova).request_specs)[0]
-    before = nova.registry(nova.cells(), [uuid])
-    for table in ("instance_mappings", "request_specs"):
-        statement = f"UPDATE {table} SET instance_uuid = ? WHERE instance_uuid = ?"
-        small.sql("nova_api", statement, form(uuid), uuid)
-    few = nova.registry(nova.cells(), [uuid])
-    assert few.instance_mappings == before.instance_mappings
-    assert few.request_specs == {uuid}
-    assert [row.instance for row in few.specs] == [uuid]
 
 
 @pytest.mark.parametrize(
@@ -92,3 +88,17 @@ def test_without_one_of_its_tables_nothing_can_be_said(small, nova, table):
     with pytest.raises(Unreachable) as silent:
         whole(nova)
     assert f"no such table: {table}" in silent.value.reason
+
+
+def test_flavors_have_their_extra_specs_and_disabled_ones_are_left_out(small, nova):
+    small.sql("nova_api", "UPDATE flavors SET disabled = 1 WHERE name = 'lab.huge'")
+    small.sql(
+        "nova_api",
+        "INSERT INTO flavor_extra_specs (flavor_id, key, value)"
+        " SELECT id, 'hw:cpu_policy', 'shared' FROM flavors WHERE name = 'lab.tiny'",
+    )
+    found = {one.name: one for one in nova.flavors()}
+    assert list(found) == ["lab.large", "lab.medium", "lab.scratch", "lab.small", "lab.tiny"]
+    assert found["lab.tiny"].extra_specs == {"hw:cpu_policy": "shared"}
+    assert found["lab.tiny"].swap_mb == 512
+    assert found["lab.large"].vcpus == 4

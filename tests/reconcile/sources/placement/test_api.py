@@ -44,35 +44,12 @@ def test_a_name_that_a_tree_has_is_not_asked_for(asked):
     assert parts.trees([], ["no one's & more"]) == {}
 
 
-def test_what_is_no_uuid_is_looked_for_in_the_list_of_all(asked):
-    parts, paths = asked
-    assert parts.trees(["h1", "0000000A-0000-4000-8000-000000000001"], []) == {}
-    assert paths == ["/resource_providers"]
-
-
 def test_a_name_is_not_looked_for_among_the_uuids(asked):
     """An operator may name a provider by either, and a list of all takes time."""
     parts, paths = asked
     [name] = {row.name for row in parts.trees([OTHER], []).values()}
     assert parts.trees([name], [name]).keys() == {OTHER}
     assert "/resource_providers" not in paths
-
-
-@pytest.mark.parametrize("asked_for", [([], ["h1"]), (["x"], []), (["kid"], [])])
-def test_the_tree_of_a_uuid_that_was_made_none_by_hand_is_found_in_the_list_of_all(asked_for):
-    """Placement refuses that search, and one such row may not hide what is held of its tree."""
-    row = {
-        "uuid": "x", "name": "h1", "generation": 1, "parent_provider_uuid": None,
-        "root_provider_uuid": "x",
-    }  # fmt: skip
-    child = row | {"uuid": "kid", "name": "kid", "parent_provider_uuid": "x"}
-    other = row | {"uuid": OTHER, "name": "h2", "root_provider_uuid": OTHER}
-    documents = {
-        "/resource_providers?name=h1": {"resource_providers": [row]},
-        "/resource_providers": {"resource_providers": [row, child, other]},
-    }
-    trees = LedgerApi(documents.__getitem__).trees(*asked_for)
-    assert {uuid: one.root for uuid, one in trees.items()} == {"x": "x", "kid": "x"}
 
 
 def test_all_providers_are_listed_once_to_find_children(asked):

@@ -14,7 +14,7 @@ def get_allocations(request: Request, consumer_uuid: str) -> Answer:
     with request.database.reading() as tx:
         consumer, held = store.allocations.of_consumer(tx, consumer_uuid)
     body = wire.render_of_consumer(consumer, held, request.version)
-    return request.answer(body, newest([one.created_at for one in held]))
+    return request.answer(body, newest([allocation.created_at for allocation in held]))
 
 
 def get_provider_allocations(request: Request, uuid: str) -> Answer:
@@ -22,7 +22,7 @@ def get_provider_allocations(request: Request, uuid: str) -> Answer:
     request.caller.authorize(policies.LIST_PROVIDER_ALLOCATIONS)
     generation, held = read_of_provider(request, uuid, store.of_provider.allocations_of)
     body = wire.render_of_provider(held, generation, request.version)
-    return request.answer(body, newest([one.created_at for _, _, one in held]))
+    return request.answer(body, newest([allocation.created_at for _, _, allocation in held]))
 
 
 def put_allocations(request: Request, consumer_uuid: str) -> Answer:

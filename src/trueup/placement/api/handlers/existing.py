@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The provider in a URL, which has to exist before the body is checked."""
+"""The provider in a URL, which must exist before the body is checked."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ _Found = TypeVar("_Found")
 def read_of_provider(
     request: Request, uuid: str, read: Callable[[Transaction, str], tuple[int, _Found] | None]
 ) -> tuple[int, _Found]:
-    """The generation of the provider with this UUID, and what is read of it.
+    """The generation of the provider with this UUID, and the result of `read`.
 
     Raises ProviderNotFound.
     """
@@ -35,8 +35,8 @@ def provider_comes_first(
 ) -> Iterator[None]:
     """Within this block a bad body is refused only if the provider exists.
 
-    PARITY: a missing provider is answered before a bad body, and a stale `generation` before bad
-    capacities. The transaction looks for both itself, so only a refusal has to look here too.
+    PARITY: a missing provider is reported before a bad body, and a stale `generation` before bad
+    capacities. The transaction checks both itself, so only a refusal checks them here.
     """
     try:
         yield

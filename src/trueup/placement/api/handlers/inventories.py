@@ -15,8 +15,9 @@ def get_inventories(request: Request, uuid: str) -> Answer:
     generation, by_class = read_of_provider(request, uuid, store.of_provider.inventories_of)
     found = by_class.values()
     body = wire.render_all(found, generation)
-    # PARITY: without inventories there is no time at which they changed.
-    return request.answer(body, newest([one.modified_at for one in found]) if found else None)
+    # PARITY: without inventories there is no Last-Modified.
+    times = [inventory.modified_at for inventory in found]
+    return request.answer(body, newest(times) if found else None)
 
 
 def post_inventory(request: Request, uuid: str) -> Answer:

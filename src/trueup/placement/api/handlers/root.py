@@ -12,7 +12,7 @@ def get_root(request: Request) -> Answer:
         "max_version": str(NEWEST),
         "min_version": str(OLDEST),
         "status": "CURRENT",
-        # Relative, so that the service need not know how it is reached.
+        # Relative, so that the service need not know its own URL.
         "links": [{"rel": "self", "href": ""}],
     }
     return request.answer({"versions": [version]}, utc_now())

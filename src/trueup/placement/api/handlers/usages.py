@@ -19,7 +19,7 @@ def get_provider_usages(request: Request, uuid: str) -> Answer:
 def get_usages(request: Request) -> Answer:
     """GET /usages"""
     asked = dict(request.query())
-    # SAFETY: nothing of the caller; a rule about users must not compare the caller with itself.
+    # SAFETY: no value of the caller; a rule about users must not compare the caller with itself.
     request.caller.authorize(policies.TOTAL_USAGES, {"project_id": asked.get("project_id")})
     given = wire.LIST_USAGES.check_query(request.query(), request.version)
     project_id, user_id = given["project_id"], given.get("user_id")

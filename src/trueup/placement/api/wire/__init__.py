@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON and query strings to the model and back, at every microversion."""
+"""Converts JSON and query strings to the model and back, at every microversion."""

@@ -21,7 +21,7 @@ PUT_AGGREGATES = Checked(
 
 
 def parse(request: Request) -> tuple[list[str], ExpectedGeneration]:
-    """The body of PUT …/aggregates: the aggregates, and the generation seen. Raises Refused."""
+    """The body of PUT …/aggregates: aggregates, and expected generation. Raises Refused."""
     if request.version < V.AGGREGATE_GENERATION:
         return PUT_LIST.parse(request), UNCHECKED
     given = PUT_AGGREGATES.parse(request)

@@ -92,7 +92,7 @@ def parse_consumer(request: Request, consumer_uuid: str) -> ConsumerAllocations:
     if not is_uuid_like(consumer_uuid):
         raise bad_request(f"Malformed consumer_uuid: {consumer_uuid}")
     given = PUT_ALLOCATIONS.parse(request)
-    # The ledger keeps one form of a UUID, clients may use others.
+    # The ledger has the canonical form of a UUID; clients may use others.
     return from_wire(str(uuid.UUID(consumer_uuid)), given, request.version, request.settings)
 
 
@@ -106,16 +106,16 @@ def all_from_wire(
     given: Mapping[str, Mapping[str, Any]], version: V, settings: Settings
 ) -> list[ConsumerAllocations]:
     """The wanted allocations of each consumer."""
-    return [from_wire(consumer, one, version, settings) for consumer, one in given.items()]
+    return [from_wire(uuid, wanted, version, settings) for uuid, wanted in given.items()]
 
 
 def from_wire(
     consumer_uuid: str, given: Mapping[str, Any], version: V, settings: Settings
 ) -> ConsumerAllocations:
-    """The wanted allocations of one consumer, with defaults for what the microversion lacks."""
+    """The wanted allocations of one consumer, with defaults for fields of later microversions."""
     by_provider = given["allocations"]
     if isinstance(by_provider, list):
-        by_provider = {one["resource_provider"]["uuid"]: one for one in by_provider}
+        by_provider = {entry["resource_provider"]["uuid"]: entry for entry in by_provider}
     expected: ExpectedGeneration = UNCHECKED
     if version >= V.CONSUMER_GENERATION:
         expected = given["consumer_generation"]
@@ -125,8 +125,8 @@ def from_wire(
         user_id=given.get("user_id", settings.incomplete_user_id),
         amounts={
             (provider_uuid, resource_class): int(amount)
-            for provider_uuid, one in by_provider.items()
-            for resource_class, amount in one["resources"].items()
+            for provider_uuid, entry in by_provider.items()
+            for resource_class, amount in entry["resources"].items()
         },
         type=given.get("consumer_type"),
         expected_generation=expected,
@@ -136,12 +136,12 @@ def from_wire(
 def render_of_consumer(
     consumer: Consumer | None, held: Iterable[Allocation], version: V
 ) -> dict[str, Any]:
-    """What a consumer holds, by provider."""
+    """The allocations of a consumer, by provider."""
     by_provider: dict[str, Any] = {}
-    for one in held:
-        entry = by_provider.setdefault(one.provider_uuid, {"resources": {}})
-        entry["resources"][one.resource_class] = one.amount
-        entry["generation"] = one.provider_generation
+    for allocation in held:
+        entry = by_provider.setdefault(allocation.provider_uuid, {"resources": {}})
+        entry["resources"][allocation.resource_class] = allocation.amount
+        entry["generation"] = allocation.provider_generation
     body: dict[str, Any] = {"allocations": by_provider}
     if consumer is None:
         return body
@@ -157,11 +157,11 @@ def render_of_consumer(
 def render_of_provider(
     held: Iterable[tuple[str, int, Allocation]], generation: int, version: V
 ) -> dict[str, Any]:
-    """What is held of a provider, by consumer."""
+    """The allocations of a provider, by consumer."""
     by_consumer: dict[str, Any] = {}
-    for consumer_uuid, consumer_generation, one in held:
+    for consumer_uuid, consumer_generation, allocation in held:
         entry = by_consumer.setdefault(consumer_uuid, {"resources": {}})
-        entry["resources"][one.resource_class] = one.amount
+        entry["resources"][allocation.resource_class] = allocation.amount
         if version >= V.CONSUMER_GENERATION:
             entry["consumer_generation"] = consumer_generation
     return {"allocations": by_consumer, "resource_provider_generation": generation}

@@ -28,14 +28,14 @@ from trueup.placement.api.wire.columns import encoded, joined, of_each
 from trueup.placement.api.wire.summary_cache import MISSING, SummaryCache
 
 _TRAIT_SETS_KEPT = 1024
-"""How many different sets of traits are kept as text; few clouds have as many."""
+"""The number of different trait sets that are cached as text; few clouds have as many."""
 _CANDIDATES_OF_A_BLOCK = 4096
 _MARK = "\n"
-"""Stands for a UUID; JSON has no line break."""
+"""A placeholder for a UUID; JSON has no line break."""
 
 
 def render(found: Candidates, asked: CandidateRequest, version: V, cache: SummaryCache) -> Parts:
-    """The answer. Texts of summaries are taken from the cache, and kept in it."""
+    """The answer, with texts of summaries from the cache."""
     quoted = _Quoted()
     if version >= V.NESTED_CANDIDATES:
         summaries = _cached_summaries(found.summaries, quoted, version, cache)
@@ -74,7 +74,7 @@ def _cached_summaries(
 
 
 def _blocks(found: Candidates, version: V) -> Iterator[bytes]:
-    """The candidates, some thousand at a time: the texts of all would take much memory."""
+    """The candidates, some thousand at a time, to limit memory."""
     templates: dict[tuple[int, ...], _Template] = {}
     for first in range(0, found.count, _CANDIDATES_OF_A_BLOCK):
         last = min(first + _CANDIDATES_OF_A_BLOCK, found.count)
@@ -113,7 +113,7 @@ class _Template:
     slots: tuple[int, ...]
     """The slots whose UUIDs, in quotes, are filled in."""
     texts: tuple[bytes, ...]
-    """What is before the first of them, after it, and so on."""
+    """The texts before the first UUID, after it, and so on."""
 
 
 def _template(slots: Sequence[RequestSlot], first_slots: tuple[int, ...], version: V) -> _Template:
@@ -127,7 +127,7 @@ def _template(slots: Sequence[RequestSlot], first_slots: tuple[int, ...], versio
             of_provider = amounts.setdefault(number, {})
             of_provider[name] = of_provider.get(name, 0) + amount
     numbers = list(amounts)
-    allocations = ",".join(_allocation(_literal(one), version) for one in amounts.values())
+    allocations = ",".join(_allocation(_literal(part), version) for part in amounts.values())
     if version < V.ALLOCATIONS_BY_PROVIDER:
         return _split(f'{{"allocations":[{allocations}]}}', numbers)
     text = f'"allocations":{{{allocations}}}'
@@ -154,13 +154,17 @@ def _summaries(
 ) -> Iterator[bytes]:
     """`"uuid":{...}` for each provider, with some resource classes or all of them."""
     quote = quoted.__getitem__
-    shown = [one for one in summaries.inventories if classes is None or one.name in classes]
-    names = (_literal(one.name).replace("%", "%%") for one in shown)
+    shown = [
+        inventory
+        for inventory in summaries.inventories
+        if classes is None or inventory.name in classes
+    ]
+    names = (_literal(inventory.name).replace("%", "%%") for inventory in shown)
     resources = ",".join(f'{name}:{{"capacity":%s,"used":%s}}' for name in names)
     template = f'%s:{{"resources":{{{resources}}}'
     columns: list[Iterable[Any]] = [map(quote, summaries.uuids)]
-    for one in shown:
-        columns += [one.capacities, one.used]
+    for inventory in shown:
+        columns += [inventory.capacities, inventory.used]
     if version >= V.CANDIDATE_TRAITS:
         template += ',"traits":%s'
         columns.append(map(_traits, summaries.traits))

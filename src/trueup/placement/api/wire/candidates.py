@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The query of GET /allocation_candidates: from the wire to the model."""
+"""Parses the query of GET /allocation_candidates."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -103,7 +103,7 @@ def _limit(given: str | None) -> int | None:
 
 
 def _first(pairs: Pairs, key: str) -> str | None:
-    # PARITY: of a repeated parameter the last is checked and the first is used.
+    # PARITY: of a repeated parameter, the last value is checked and the first is used.
     return next(iter(query.values_of(pairs, key)), None)
 
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON of many alike objects, made from columns of values instead of objects.
+"""JSON of many similar objects, made from columns of values instead of objects.
 
-PERF: a list of a thousand objects is mostly text that is the same in each. Values are encoded a
-column at a time, and all pieces are joined once, which takes a fifth of the time of a template for
-each object.
+PERF: most of the text of a thousand objects is the same in each. Values are encoded a column at a
+time, and all pieces are joined once, which takes a fifth of the time of a template for each object.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,7 +13,7 @@ import orjson
 
 def encoded(column: Sequence[Any]) -> list[bytes]:
     """The JSON of each of these texts, numbers and Nones."""
-    # A value has no line break in JSON, so that line breaks separate the values.
+    # A value has no line break in JSON, so line breaks separate the values.
     lines = orjson.dumps(column, option=orjson.OPT_INDENT_2)
     return lines.removeprefix(b"[\n  ").removesuffix(b"\n]").split(b",\n  ") if column else []
 
@@ -26,7 +25,7 @@ def encoded_bare(column: Sequence[str]) -> list[bytes]:
 
 
 Pieces = Sequence[bytes | Sequence[bytes]]
-"""The parts of objects: a text that each object has, or a column with one for each of them."""
+"""The parts of objects: a text that all objects share, or a column with a text for each."""
 
 
 def of_each(pieces: Pieces, count: int) -> Iterator[bytes]:
@@ -36,9 +35,9 @@ def of_each(pieces: Pieces, count: int) -> Iterator[bytes]:
 
 
 def joined(pieces: Pieces, count: int, before: bytes = b"", after: bytes = b"") -> bytes:
-    """The texts of `count` objects with commas between them, and what comes before and after all.
+    """The texts of `count` objects with commas between them, after `before` and before `after`.
 
-    The last piece is a text that each object has.
+    The last piece is a text that all objects share.
     """
     if not count:
         return before + after

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The export as lines: a head, a line for each provider and consumer, an end that counts them.
+"""The lines of the export: a head, one for each provider and consumer, an end with their counts.
 
-Before the end, lines of usage that no consumer explains; readers skip lines that they do not know.
-
-Not part of upstream's API, and the same at every microversion.
+Lines before the end show usage that no consumer explains. Readers skip unknown lines. Not part of
+upstream's API, and the same at every microversion.
 """
 
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ from trueup.placement.store.reads.export import ConsumerRecord, ProviderRecord
 
 LINES = "application/x-ndjson"
 FORM = 1
-"""The form of the lines; readers refuse another one."""
+"""The format version of the lines; readers refuse another one."""
 
 
 def head() -> bytes:
@@ -60,15 +59,12 @@ def unlisted(provider_uuid: str, resource_class: str, amount: int) -> bytes:
 
 
 def end(providers: int, consumers: int) -> bytes:
-    """The last line: without it the export is cut."""
+    """The last line; without it the export is truncated."""
     return _line({"end": {"providers": providers, "consumers": consumers}})
 
 
 def joined(lines: Iterator[bytes], count: int) -> Iterator[bytes]:
-    """Lines in blocks of so many.
-
-    PERF: a server takes longer to send a small block than we to make it.
-    """
+    """Blocks of `count` lines each. PERF: sending a small block takes longer than making it."""
     block: list[bytes] = []
     for line in lines:
         block.append(line)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One inventory, and all of a provider; how much of it may be reserved at each microversion."""
+"""One inventory, and all inventories of a provider; the limit of `reserved` by microversion."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -9,14 +9,7 @@ from trueup.model.inventories import Inventory, refuse_bad_capacity
 from trueup.model.names import MAX_INTEGER, MAX_RATIO
 from trueup.placement.api.errors import bad_request
 from trueup.placement.api.versions import V
-from trueup.placement.api.wire.schema import (
-    CLASS_PATTERN,
-    INTEGER,
-    Checked,
-    Field,
-    Object,
-    map_of,
-)
+from trueup.placement.api.wire.schema import CLASS_PATTERN, INTEGER, Checked, Field, Object, map_of
 
 
 def _amount(least: int) -> dict[str, Any]:
@@ -43,7 +36,7 @@ POST_INVENTORY = Checked(
 )
 PUT_INVENTORY = Checked(Object(_GENERATION_REQUIRED, *_AMOUNTS))
 
-# PARITY: keys that do not look like a class are let through, whatever is in them.
+# PARITY: keys that do not look like a class are accepted with any value.
 _BY_CLASS = map_of(CLASS_PATTERN, Object(_GENERATION, *_AMOUNTS), additionalProperties=True)
 
 ALL_INVENTORIES = Object(_GENERATION_REQUIRED, Field("inventories", _BY_CLASS, required=True))
@@ -54,7 +47,7 @@ _FIELDS = ("total", "reserved", "min_unit", "max_unit", "step_size", "allocation
 
 
 def from_wire(resource_class: str, given: Mapping[str, Any]) -> Inventory:
-    """An inventory as a client describes it; what it leaves out has a default."""
+    """An inventory from a body, with defaults for absent fields."""
     amounts = {name: given[name] for name in _FIELDS if name in given}
     if "allocation_ratio" in amounts:
         amounts["allocation_ratio"] = _ratio(amounts["allocation_ratio"])
@@ -62,7 +55,7 @@ def from_wire(resource_class: str, given: Mapping[str, Any]) -> Inventory:
 
 
 def _ratio(given: float) -> float:
-    """An integer may be too large for the driver of a database, and for JSON. Raises Refused."""
+    """The ratio as a float, because an integer may be too large. Raises Refused."""
     try:
         return float(given)
     except OverflowError as error:
@@ -72,7 +65,7 @@ def _ratio(given: float) -> float:
 def all_from_wire(given: Mapping[str, Mapping[str, Any]]) -> tuple[Inventory, ...]:
     """All inventories of a provider, by class.
 
-    What stands under a name that no class can have does not matter: there is no such class.
+    The value of a name that no class can have is ignored: there is no such class.
     """
     return tuple(
         from_wire(name, amounts) if _CLASS.search(name) else Inventory(name, total=1)
@@ -81,7 +74,7 @@ def all_from_wire(given: Mapping[str, Mapping[str, Any]]) -> tuple[Inventory, ..
 
 
 def refuse_reserved(provider_uuid: str, inventories: Iterable[Inventory], version: V) -> None:
-    """Raise BadCapacity where a client of this microversion may not reserve so much."""
+    """Raise BadCapacity if `reserved` is too much for a client of this microversion."""
     may_reserve_all = version >= V.FULLY_RESERVED
     for inventory in inventories:
         refuse_bad_capacity(provider_uuid, inventory, may_reserve_all=may_reserve_all)
@@ -93,7 +86,7 @@ def render(inventory: Inventory) -> dict[str, Any]:
 
 
 def render_one(inventory: Inventory, generation: int) -> dict[str, Any]:
-    """One inventory that stands alone."""
+    """One inventory as a whole body."""
     body = render(inventory)
     # PARITY: a provider that never changed shows no generation here.
     return body | {"resource_provider_generation": generation} if generation else body
@@ -103,5 +96,5 @@ def render_all(inventories: Iterable[Inventory], generation: int) -> dict[str, A
     """All inventories of a provider."""
     return {
         "resource_provider_generation": generation,
-        "inventories": {one.resource_class: render(one) for one in inventories},
+        "inventories": {inventory.resource_class: render(inventory) for inventory in inventories},
     }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A provider on the wire, and the filters of their list."""
+"""Providers in requests and answers, and the filters of their list."""
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -98,7 +98,7 @@ def parse_filters(request: Request) -> ProviderFilters:
 
 
 def render(provider: Provider, request: Request) -> orjson.Fragment:
-    """A provider, with links to what else there is about it."""
+    """A provider, with links to its parts."""
     values = {
         _UUID: orjson.dumps(provider.uuid)[1:-1],
         _NAME_OF: orjson.dumps(provider.name),
@@ -130,19 +130,19 @@ def render_list(providers: ListedProviders, request: Request) -> Parts:
 
 
 class _Layout(NamedTuple):
-    """How a provider is written: its values, each with the text before it, and the text after."""
+    """The text of a provider: its values, each with the text before it, and the text at the end."""
 
     values: Sequence[tuple[bytes, int]]
     last: bytes
 
     def pieces(self, given: Mapping[int, _Piece]) -> list[bytes | _Piece]:
-        """The texts with what is given for each value between them."""
+        """The texts with the given values between them."""
         return [piece for text, name in self.values for piece in (text, given[name])] + [self.last]
 
 
 @lru_cache(maxsize=256)
 def _layout(root_path: str, version: V) -> _Layout:
-    """PERF: to make it anew takes a tenth of the service's time for one provider."""
+    """PERF: cached, because making it takes a tenth of the service's time for one provider."""
     path = orjson.dumps(root_path)[1:-1].decode() + "/resource_providers/"
     values = [('{"uuid":"', _UUID), ('","name":', _NAME_OF), (',"generation":', _GENERATION)]
     before, end = ',"links":[', ""

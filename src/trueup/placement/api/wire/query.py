@@ -13,7 +13,7 @@ Pairs = Sequence[tuple[str, str]]
 
 _INVALID = "Invalid query string parameters: "
 _AMOUNT_MAX = 2**63 - 1
-"""More than any database counts to."""
+"""More than any column of a database holds."""
 
 
 def values_of(pairs: Pairs, key: str) -> list[str]:
@@ -44,7 +44,7 @@ def parse_required(
     """The traits required, each by alternatives, and those forbidden. Raises Refused."""
     values = values_of(pairs, f"required{suffix}")
     if version < V.ANY_TRAITS:
-        # PARITY: before, only the last of several was looked at.
+        # PARITY: before, only the last of several counts.
         values = values[-1:]
     required: list[AnyOf] = []
     forbidden: set[str] = set()
@@ -106,7 +106,7 @@ def parse_member_of(
 
 
 def parse_in_tree(value: str) -> str:
-    """The UUID of a provider in the tree that is meant. Raises Refused."""
+    """The UUID of a provider in the tree. Raises Refused."""
     uuid = value.strip()
     if not is_uuid_like(uuid):
         raise bad_request(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inventories and allocations together."""
+"""The body of POST /reshaper: inventories and allocations together."""
 
 from trueup.model.allocations import ConsumerAllocations
 from trueup.placement.api.http import Request
@@ -29,10 +29,10 @@ def parse(request: Request) -> tuple[list[WantedInventories], list[ConsumerAlloc
     wanted = [
         WantedInventories(
             provider_uuid=uuid,
-            expected_generation=one["resource_provider_generation"],
-            inventories=inventories.all_from_wire(one["inventories"]),
+            expected_generation=stock["resource_provider_generation"],
+            inventories=inventories.all_from_wire(stock["inventories"]),
         )
-        for uuid, one in given["inventories"].items()
+        for uuid, stock in given["inventories"].items()
     ]
     held = allocations.all_from_wire(given["allocations"], request.version, request.settings)
     return wanted, held

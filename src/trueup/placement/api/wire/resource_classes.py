@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resource classes on the wire: their names, which operators may choose."""
+"""Resource classes in requests and answers, and the names that operators may choose."""
 
 from functools import lru_cache
 from typing import Any
@@ -48,9 +48,9 @@ def render(name: str, request: Request) -> dict[str, Any]:
 
 @lru_cache(maxsize=_LISTS_KEPT)
 def render_all(names: tuple[str, ...], root_path: str) -> bytes:
-    """All resource classes, of a service at this path.
+    """All resource classes, for a service at this path.
 
-    PERF: they are nearly always the same, and clients ask for them often.
+    PERF: cached, because they rarely change and clients read them often.
     """
     return orjson.dumps({"resource_classes": [_rendered(name, root_path) for name in names]})
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wire shapes that know when each of their parts appeared, and checking against them."""
+"""Shapes of JSON by microversion, and the check of bodies and queries against them."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +18,7 @@ from trueup.placement.api.versions import NEWEST, V
 Schema = dict[str, Any]
 
 LENGTH_MAX = 2**63 - 1
-"""PARITY: a longer body cannot be meant."""
+"""PARITY: a greater Content-Length is refused."""
 
 UUID_PATTERN = "^[0-9a-fA-F-]{36}$"
 CLASS_PATTERN = "^[A-Z0-9_]+$"
@@ -49,18 +49,18 @@ class Field:
     pattern: bool = False
 
     def exists_at(self, version: int) -> bool:
-        """Whether clients of this microversion may meet it."""
+        """Whether this microversion has the field."""
         return self.since <= version <= self.until
 
 
 class Object:
-    """A JSON object; fields it does not name are refused."""
+    """A JSON object; other fields are refused."""
 
     def __init__(self, *fields: Field, **limits: Any):
         self.fields, self.limits = fields, limits
 
     def at(self, version: int) -> Schema:
-        """The JSON schema a client meets at 1.<version>."""
+        """The JSON schema at microversion 1.<version>."""
         schema: Schema = {"type": "object"}
         for part in self.fields:
             if not part.exists_at(version):
@@ -74,7 +74,7 @@ class Object:
 
 
 def map_of(pattern: str, shape: Any, **limits: Any) -> Object:
-    """An object whose keys all look like `pattern` and whose values all have one shape."""
+    """An object whose keys match `pattern` and whose values have one shape."""
     return Object(Field(pattern, shape, pattern=True), **limits)
 
 
@@ -84,7 +84,7 @@ def list_of(shape: Any, **limits: Any) -> Schema:
 
 
 def shape_at(shape: Any, version: int) -> Schema:
-    """Follow nested shapes; a plain dictionary is a schema that never changed."""
+    """The JSON schema of a shape; a plain dictionary is one already, at every microversion."""
     if isinstance(shape, Object):
         return shape.at(version)
     return {
@@ -97,15 +97,15 @@ NotRecognized = fastjsonschema.JsonSchemaValueException
 
 
 class Validator:
-    """A schema, prepared.
+    """A compiled schema.
 
-    PERF: what fits is found by code that fastjsonschema generates, in a twentieth of the time that
-    jsonschema takes for it. What does not is decided, and put into words, by jsonschema. Preparing
-    it takes one to three milliseconds.
+    PERF: valid content is accepted by code that fastjsonschema generates, in a twentieth of
+    jsonschema's time. Other content is decided, and explained, by jsonschema. Compiling takes one
+    to three milliseconds.
     """
 
     recognize: Callable[[Any], object]
-    """Raises NotRecognized unless the content fits at first sight."""
+    """Raises NotRecognized unless fastjsonschema accepts the content."""
 
     def __init__(self, schema: Schema, formats: jsonschema.FormatChecker):
         self._exact = jsonschema.Draft202012Validator(schema, format_checker=formats)
@@ -114,7 +114,7 @@ class Validator:
         )
 
     def problem(self, content: Any) -> str | None:
-        """What is wrong with it, in the words of jsonschema; None if it fits."""
+        """The error of the content, in the words of jsonschema; None if it is valid."""
         try:
             self.recognize(content)
         except NotRecognized:
@@ -125,7 +125,7 @@ class Validator:
 
 @dataclass(slots=True)
 class Checked:
-    """A shape, and its prepared validators: one for each microversion that was asked for."""
+    """A shape, and its validators: one for each microversion requested so far."""
 
     shape: Any
     _validators: dict[int, Validator] = field(default_factory=dict)
@@ -134,7 +134,7 @@ class Checked:
     def parse(self, request: Request) -> Any:
         """The content of a JSON body. Raises Refused if it is malformed or has another shape."""
         try:
-            # What comes in chunks has no length; then the server says where it ends.
+            # A chunked body has no length; the server ends the stream.
             chunked = (
                 not request.env.get("CONTENT_LENGTH") and "wsgi.input_terminated" in request.env
             )
@@ -150,7 +150,7 @@ class Checked:
             try:
                 self._validators[request.version].recognize(content)
             except (KeyError, NotRecognized):
-                # The validator is not prepared yet, or the content may not fit.
+                # The validator is not compiled yet, or the content may be invalid.
                 self.check(content, request.version)
         except ValueError as error:
             raise bad_request(f"Malformed JSON: {error}") from error
@@ -159,7 +159,7 @@ class Checked:
         return content
 
     def check(self, content: Any, version: V) -> None:
-        """Raise Refused if this content of a body has another shape."""
+        """Raise Refused if the content of a body has another shape."""
         validator = self._validators.get(version)
         if validator is None:
             validator = self._prepare(self._validators, version, BODY_FORMATS)
@@ -182,7 +182,7 @@ class Checked:
         self, prepared: dict[int, Validator], version: V, formats: jsonschema.FormatChecker
     ) -> Validator:
         validator = Validator(shape_at(self.shape, version), formats)
-        # Two threads may both do this, and both get the same.
+        # Two threads may both do this, with the same result.
         prepared[int(version)] = validator
         return validator
 
@@ -190,14 +190,14 @@ class Checked:
 def refuse_line_break(name: str) -> None:
     """Raise Refused if the name of a class or trait ends with a line break.
 
-    The patterns let one pass, and a header of the answer would contain it.
+    The patterns accept it, and a header of the answer would contain it.
     """
     if name.endswith("\n"):
         raise bad_request("A name must not end with a line break.")
 
 
 def _finite(text: str) -> float:
-    """A number with a fraction or an exponent. Raises ValueError if it is too large for a float."""
+    """A float from JSON. Raises ValueError if it is too large."""
     number = float(text)
     if isinf(number):
         raise ValueError(f"{text[:20]} is too large a number")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON texts of provider summaries, kept until the provider changes.
+"""A cache of the JSON texts of provider summaries.
 
-PERF: of a large answer, two thirds are the same as in the answer before, because a claim changes
-one host of all that are offered.
+PERF: two thirds of a large answer are the same as in the answer before, because a claim changes
+only one of its hosts.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from itertools import repeat
 from threading import Lock
 
 SUMMARIES_BYTES_MAX = 16 << 20
-"""How much text is kept: the summaries of ten thousand hosts with forty traits each."""
+"""Enough for the summaries of ten thousand hosts with forty traits each."""
 
 MISSING = b""
 
@@ -26,14 +26,13 @@ class SummaryCache:
         self._lock = Lock()
 
     def get(self, revisions: Sequence[int]) -> list[bytes]:
-        """The text of each of these revisions, MISSING for those that are not kept."""
+        """The text of each of these revisions, or MISSING."""
         return list(map(self._texts.get, revisions, repeat(MISSING)))
 
     def add(self, uuids: Sequence[str], revisions: Sequence[int], texts: Sequence[bytes]) -> None:
-        """Keep these texts instead of those of older revisions of the same providers.
+        """Replace the texts of older revisions of the same providers.
 
-        If there is no room for all, the others are dropped; texts that are too large together are
-        not kept at all.
+        If the cache is full, all older texts are dropped; new texts that exceed it are not kept.
         """
         added_bytes = sum(map(len, texts))
         if added_bytes > SUMMARIES_BYTES_MAX:

@@ -56,7 +56,7 @@ def parse_filters(request: Request) -> dict[str, Any]:
 
 
 def parse_of_provider(request: Request) -> tuple[list[str], int]:
-    """The body of PUT …/traits: the traits, and the generation seen. Raises Refused."""
+    """The body of PUT …/traits: traits, and expected generation. Raises Refused."""
     given = PUT_PROVIDER_TRAITS.parse(request)
     return given["traits"], given["resource_provider_generation"]
 
@@ -70,5 +70,5 @@ def _name_filter(value: str) -> dict[str, Any]:
         )
     if operator == "in":
         return {"names": operand.split(",")}
-    # PARITY: an operator that nobody knows filters nothing.
+    # PARITY: an unknown operator filters nothing.
     return {"prefix": operand} if operator == "startswith" else {}

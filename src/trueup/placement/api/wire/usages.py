@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is used of a provider and by a project."""
+"""The usages of a provider and of a project."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -16,7 +16,7 @@ LIST_USAGES = Checked(
         Field("user_id", _EXTERNAL_ID),
         Field(
             "consumer_type",
-            # PARITY: anything that begins with "all" passes, and then is no type.
+            # PARITY: a value that begins with "all" passes, and matches no type.
             {**_EXTERNAL_ID, "pattern": f"{CLASS_PATTERN}|^all|^unknown$"},
             since=V.CONSUMER_TYPES,
         ),
@@ -25,14 +25,15 @@ LIST_USAGES = Checked(
 
 
 def render_of_provider(amounts: Mapping[str, int], generation: int) -> dict[str, Any]:
-    """What is used of a provider, by resource class."""
+    """The usages of a provider, by resource class."""
     return {"resource_provider_generation": generation, "usages": dict(amounts)}
 
 
 def render_by_type(usages: Iterable[TypeUsage]) -> dict[str, Any]:
-    """What a project uses, by consumer type and then by resource class."""
+    """The usages of a project, by consumer type and then by resource class."""
     return {
         "usages": {
-            one.consumer_type: {**one.amounts, "consumer_count": one.consumers} for one in usages
+            usage.consumer_type: {**usage.amounts, "consumer_count": usage.consumers}
+            for usage in usages
         }
     }

@@ -14,7 +14,7 @@ _SLOTS_PER_NUMBERING = 4
 
 
 def columns_of(found: Columns, view: View, first: int, last: int) -> CandidateColumns:
-    """The candidates from one index to before another; there is at least one."""
+    """The candidates from index `first` to before `last`; at least one."""
     places = np.stack([column[first:last] for column in found])
     first_slots = _first_slots(places)
     numbers = _numbered(first_slots)
@@ -30,12 +30,12 @@ def columns_of(found: Columns, view: View, first: int, last: int) -> CandidateCo
 
 
 def _first_slots(places: Integers) -> list[Integers]:
-    """For each slot, by candidate: the first slot that has the same provider."""
+    """For each slot, by candidate: the first slot with the same provider."""
     return [(places[: slot + 1] == column).argmax(axis=0) for slot, column in enumerate(places)]
 
 
 def _numbered(first_slots: Sequence[Integers]) -> Integers:
-    """By candidate: a number that those with the same pattern have in common."""
+    """By candidate: the number of its pattern."""
     patterns = np.zeros_like(first_slots[0])
     for slot, first in enumerate(first_slots[1:], 1):
         patterns = patterns * (slot + 1) + first

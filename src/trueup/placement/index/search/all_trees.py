@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The candidates of all trees, and in which order they are generated."""
+"""The candidates of all trees, and the order in which they are generated."""
 
 import itertools
 import random
@@ -18,12 +18,12 @@ from trueup.placement.index.view.columns import View
 from trueup.placement.index.view.forest import Positions
 
 _FEW = 16
-"""PERF: to find so few candidates one by one takes less time than the arrays for all trees."""
+"""PERF: finding up to so many candidates one by one is faster than the arrays for all trees."""
 
 
 @dataclass(frozen=True, slots=True)
 class GenerationOptions:
-    """In which order candidates are generated, and how many at most."""
+    """The order in which candidates are generated, and their limit."""
 
     breadth_first: bool = True
     """One candidate of each tree, then another of each, instead of tree after tree."""
@@ -52,11 +52,11 @@ def candidates_of_all_trees(
 def one_by_one(
     problem: SearchProblem, view: View, options: GenerationOptions, most: int
 ) -> Columns:
-    """The same, found one after another."""
+    """The first `most` candidates, found one after another."""
     trees = _each_tree(problem, view, options)
     each = round_robin(trees) if options.takes_turns else itertools.chain.from_iterable(trees)
     found = list(itertools.islice(each, most))
-    # Without candidates there are columns, too.
+    # Without candidates the columns are empty.
     return tuple(np.array(found, dtype=np.int64).reshape(-1, len(problem.trees.slots)).T)
 
 
@@ -124,7 +124,7 @@ def _each_tree(
 
 
 def trees_with_candidates(problem: SearchProblem) -> Positions:
-    """The roots of the trees that have any candidate, also one that other trees have too."""
+    """The roots of the trees that have any candidate, even one that other trees have too."""
     columns, index_of_slot = _columns(problem.trees)
     budget, found = SearchBudget(), []
     for number, anchor in enumerate(problem.trees.anchors.tolist()):
@@ -136,7 +136,7 @@ def trees_with_candidates(problem: SearchProblem) -> Positions:
 
 
 def _columns(trees: PrunedTrees) -> tuple[list[tuple[Positions, Positions]], list[int]]:
-    """All offers, and where those of each tree begin; for each slot, the index of its offers."""
+    """All offers, with the first index of each tree; and for each slot, the index of its offers."""
     distinct = list(dict.fromkeys(slot.offers for slot in trees.slots))
     index_of_slot = [distinct.index(slot.offers) for slot in trees.slots]
     return [(offers.positions, trees.firsts[offers]) for offers in distinct], index_of_slot
@@ -150,10 +150,10 @@ def _offers_of_tree(columns: list[tuple[Positions, Positions]], number: int) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What sharing providers have already offered in earlier trees."""
+    """The offers and candidates of sharing providers in earlier trees."""
 
     offers: set[tuple[tuple[int, ...], ...]]
-    """The sharing providers for each slot, sorted. All candidates from these are made."""
+    """The sharing providers for each slot, sorted. All their candidates were made."""
     candidates: set[Candidate]
 
 
@@ -163,10 +163,12 @@ def _not_seen(
     """The offers of a tree in parts, and whether other trees may have the same candidates.
 
     Sharing providers offer the same candidates in many trees. If those of this tree were seen, the
-    first part are the candidates whose first slot has a provider of the tree itself, the second
-    part those whose second slot is the first with one, and so on.
+    first part has the candidates whose first slot uses the tree's own provider, the second part
+    those whose second slot is the first to do so, and so on.
     """
-    sharing = [[one for one in positions if one in view.shared_with] for positions in offers]
+    sharing = [
+        [position for position in positions if position in view.shared_with] for positions in offers
+    ]
     if not all(sharing):
         yield offers, False
         return
@@ -176,13 +178,13 @@ def _not_seen(
         yield offers, True
         return
     for slot, positions in enumerate(offers):
-        own = [one for one in positions if one not in view.shared_with]
+        own = [position for position in positions if position not in view.shared_with]
         if own:
             yield [*sharing[:slot], own, *offers[slot + 1 :]], False
 
 
 def _once(candidates: Iterable[Candidate], seen: _Seen, view: View) -> Iterator[Candidate]:
-    """Without candidates that consist of sharing providers alone and were already made."""
+    """The candidates, without repeated ones that consist of sharing providers alone."""
     for candidate in candidates:
         if all(position in view.shared_with for position in candidate):
             if candidate in seen.candidates:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""find_candidates: a request and a view of the ledger in, candidates out."""
+"""Finds the candidates for a request in a view of the ledger."""
 
 from collections.abc import Sequence
 from functools import partial
+from operator import itemgetter
 
 import numpy as np
 
@@ -25,16 +26,16 @@ from trueup.placement.index.view.columns import NO_PROVIDERS, View
 from trueup.placement.index.view.forest import Positions
 
 ALLOCATIONS_MAX = 500_000
-"""How many allocations the candidates of one answer have at most, all together.
+"""The most allocations in the candidates of one answer together.
 
-It bounds the cost of requests whose whole answer nobody can use: about 60 MB of JSON.
+It bounds the cost of requests whose whole answer would be useless: about 60 MB of JSON.
 """
 
 
 def find_candidates(
     request: CandidateRequest, view: View, options: GenerationOptions
 ) -> Candidates:
-    """Candidates for the request, as many as it wants, and the providers of their trees.
+    """Candidates for the request, up to its limit, and the providers of their trees.
 
     Raises ResourceClassNotFound or TraitNotFound.
     """
@@ -93,7 +94,7 @@ def _find(
 def _limit(
     request: CandidateRequest, options: GenerationOptions, slots: Sequence[Slot]
 ) -> tuple[Limit, int]:
-    """The least of all limits, and which one it is."""
+    """The least of all limits, with its kind."""
     allocations = sum(max(1, len(slot.resources)) for slot in slots)
     limits = {
         Limit.REQUESTED: request.limit,
@@ -102,5 +103,5 @@ def _limit(
     }
     return min(
         ((limit, most) for limit, most in limits.items() if most is not None),
-        key=lambda one: one[1],
+        key=itemgetter(1),
     )

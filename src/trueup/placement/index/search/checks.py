@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which of many choices violate no constraint: `PartialCandidate.add`, for many at once."""
+"""Checks many choices for constraints at once, as `PartialCandidate.add` checks one."""
 
 from dataclasses import dataclass, field
 
@@ -10,7 +10,7 @@ from trueup.placement.index.view.columns import Integers, Mask
 from trueup.placement.index.view.forest import Positions
 
 Columns = tuple[Positions, ...]
-"""Many choices: for each slot, the position of the provider of each choice."""
+"""Many choices: for each slot, the position of each choice's provider."""
 
 
 @dataclass(slots=True)
@@ -18,9 +18,9 @@ class LongerChoices:
     """Choices for the first slots, each with a provider for one more slot."""
 
     shorter: Columns
-    """The choices for the slots before; each occurs as often as a provider is added to it."""
+    """The choices for the slots before the last one."""
     before: Positions
-    """By choice: which of the shorter ones it begins with."""
+    """By choice: the index of the shorter choice that it begins with."""
     added: Positions
     """By choice: the provider for the last slot."""
     _columns: dict[int, Positions] = field(default_factory=dict)
@@ -39,27 +39,27 @@ class LongerChoices:
         return self._columns[slot]
 
 
-def hold(problem: SearchProblem, choices: LongerChoices) -> Mask:
-    """By choice: whether the last provider goes with those before it, which go together."""
+def valid(problem: SearchProblem, choices: LongerChoices) -> Mask:
+    """By choice: whether adding the last provider violates no constraint."""
     constraints, slot = problem.constraints, choices.last
-    held = np.ones(len(choices.added), dtype=np.bool_)
+    is_valid = np.ones(len(choices.added), dtype=np.bool_)
     for demand in constraints.demands[slot]:
         taken = _taken(problem, choices, demand.kind) + demand.amount
-        held &= taken <= problem.trees.free[demand.kind][choices.added]
+        is_valid &= taken <= problem.trees.free[demand.kind][choices.added]
     if slot in constraints.distinct_tree_slots:
-        held &= _are_in_distinct_trees(problem, choices)
+        is_valid &= _are_in_distinct_trees(problem, choices)
     for members in problem.subtrees_ending[slot]:
         columns = [choices.column(number) for number in members]
         top, last = np.minimum.reduce(columns), np.maximum.reduce(columns)
-        held &= last < problem.forest.ends[top]
+        is_valid &= last < problem.forest.ends[top]
     if slot == problem.last_unsuffixed_slot and problem.trees.traits is not None:
         had = [problem.trees.traits[choices.column(n)] for n in constraints.unsuffixed_slots]
-        held &= np.asarray(np.bitwise_or.reduce(had) == problem.all_traits, dtype=np.bool_)
-    return held
+        is_valid &= np.asarray(np.bitwise_or.reduce(had) == problem.all_traits, dtype=np.bool_)
+    return is_valid
 
 
 def _taken(problem: SearchProblem, choices: LongerChoices, kind: int) -> Integers:
-    """By choice: what the slots before take of a kind from the last provider."""
+    """By choice: the amount of a kind that the slots before take from the last provider."""
     taken = np.zeros(len(choices.added), dtype=np.int64)
     for number, demands in enumerate(problem.constraints.demands[: choices.last]):
         for demand in demands:
@@ -70,9 +70,9 @@ def _taken(problem: SearchProblem, choices: LongerChoices, kind: int) -> Integer
 
 def _are_in_distinct_trees(problem: SearchProblem, choices: LongerChoices) -> Mask:
     """By choice: whether the last provider is in no tree of another provider of these slots."""
-    roots, held = problem.forest.roots, np.ones(len(choices.added), dtype=np.bool_)
+    roots, is_distinct = problem.forest.roots, np.ones(len(choices.added), dtype=np.bool_)
     for number in problem.constraints.distinct_tree_slots:
         if number < choices.last:
             other = choices.column(number)
-            held &= (other == choices.added) | (roots[other] != roots[choices.added])
-    return held
+            is_distinct &= (other == choices.added) | (roots[other] != roots[choices.added])
+    return is_distinct

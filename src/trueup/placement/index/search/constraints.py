@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the providers chosen for the slots of a request must satisfy together."""
+"""The constraints that the providers of a candidate must satisfy together."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -14,10 +14,10 @@ SlotNumbers = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What a slot takes from other slots: an amount of a resource class, or a whole provider.
+    """An amount that a slot takes from a provider, of a resource class or of the provider itself.
 
-    `kind` is the index of the class in `Constraints.contended`. One more kind stands for the
-    provider itself, of which there is one.
+    `kind` is the index of the class in `Constraints.contended`, or one more for the provider
+    itself, whose amount is 1.
     """
 
     kind: int
@@ -26,18 +26,18 @@ class Demand:
 
 @dataclass(frozen=True, slots=True)
 class Constraints:
-    """All that a candidate is checked for, besides what each slot needs by itself."""
+    """The checks of a candidate beyond the needs of each single slot."""
 
     contended: tuple[str, ...]
-    """Resource classes that several slots ask for, so that one may take what another needs."""
+    """Resource classes that several slots compete for."""
     demands: tuple[tuple[Demand, ...], ...]
     """By slot."""
     subtrees: tuple[SlotNumbers, ...]
-    """Slots that must be in one subtree: the provider of one is the ancestor of the others'."""
+    """Slots whose providers must be in one subtree: one of them is the others' ancestor."""
     unsuffixed_slots: SlotNumbers
-    """The slots of the group without suffix. Their providers together have its traits."""
+    """The slots of the group without suffix, whose providers must have its traits together."""
     required: tuple[AnyOf, ...]
-    """Those traits; none if it is one slot, because its offers have all of them."""
+    """These traits; none for a single slot, whose offers have all of them."""
     distinct_tree_slots: SlotNumbers
     """Slots whose providers must be in different trees, unless they are the same provider."""
 
@@ -56,15 +56,15 @@ def constrain(
 ) -> tuple[tuple[Slot, ...], Constraints]:
     """The slots in the order in which a search fills them, and the constraints between them.
 
-    PERF: slots that restrict others come first, those with the fewest offers before the rest: that
-    leads to few dead ends. Slots that only share required traits are the last of them, because
-    `prune` often settles the traits, and then these slots restrict nobody.
+    PERF: slots that restrict others come first, fewest offers first, which leads to few dead ends.
+    Slots that only share required traits are the last of them, because `prune` often settles the
+    traits, and then these slots restrict no other.
     """
     contended = _contended(slots, request)
     unsuffixed = [group.required for group in request.groups if not group.suffix]
     required = unsuffixed[0] if sum(not slot.suffix for slot in slots) > 1 else ()
     isolates = request.isolate and sum(bool(slot.suffix) for slot in slots) > 1
-    # Clients that do not know nested providers get candidates with one provider of each tree.
+    # Clients that do not understand nested providers get one provider of each tree.
     one_per_tree = has_trees and not request.nested
     subtrees = [
         suffixes

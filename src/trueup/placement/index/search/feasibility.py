@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a partial candidate can be completed, answered without trying all combinations.
+"""Checks whether a partial candidate can be completed, without trying all combinations.
 
-Each kind of constraint is checked by itself. A yes may still be wrong, but only where constraints
-of different kinds exclude each other.
+Each kind of constraint is checked by itself. True may still be wrong, but only where constraints of
+different kinds exclude each other.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ def can_complete(partial: PartialCandidate) -> bool:
 
 
 def _demands_can_be_met(partial: PartialCandidate, kind: int) -> bool:
-    """Whether all slots to come could get what they demand, if all demanded the least amount.
+    """Whether all open slots could be satisfied if each demanded the least amount.
 
     A bipartite matching of slots to capacity, by augmenting paths.
     """
@@ -36,7 +36,7 @@ def _demands_can_be_met(partial: PartialCandidate, kind: int) -> bool:
     }
     least = min(amounts.values(), default=0)
     offered = {slot: _usable(partial, kind, slot, amounts) for slot in amounts}
-    # A slot with as many usable providers as there are slots always finds one that is left.
+    # A slot with as many usable providers as there are slots always finds a free one.
     scarce = {slot: usable for slot, usable in offered.items() if len(usable) < len(amounts)}
     assigned: dict[int, list[int]] = {}
 
@@ -59,7 +59,7 @@ def _demands_can_be_met(partial: PartialCandidate, kind: int) -> bool:
 
 
 def _usable(partial: PartialCandidate, kind: int, slot: int, amounts: dict[int, int]) -> list[int]:
-    """Providers that can still give a slot its amount; at most as many as there are slots."""
+    """Providers with room for the amount of a slot; at most as many as there are slots."""
     usable: list[int] = []
     for position in partial.offers[slot]:
         if partial.free(kind, position) >= amounts[slot]:
@@ -70,7 +70,7 @@ def _usable(partial: PartialCandidate, kind: int, slot: int, amounts: dict[int, 
 
 
 def _can_be_one_subtree(partial: PartialCandidate, slots: SlotNumbers) -> bool:
-    """Whether one provider, chosen or offered, can be the ancestor of those of all these slots."""
+    """Whether a chosen or offered provider can be the ancestor of the providers of these slots."""
     chosen = [partial.chosen[slot] for slot in slots if slot < len(partial.chosen)]
     to_come = [partial.offers[slot] for slot in slots if slot >= len(partial.chosen)]
     if not chosen or not to_come:
@@ -91,7 +91,7 @@ def _has_offers_of_all(top: int, end: int, to_come: Sequence[Sequence[int]]) -> 
 
 
 def _traits_can_be_had(partial: PartialCandidate) -> bool:
-    """Whether the slots to come can have the required traits that are still missing."""
+    """Whether the open slots can provide the required traits that are still missing."""
     bits = partial.problem.trees.traits
     if bits is None:
         return True

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The candidates of many trees at once: slot after slot, for all trees together.
 
-These are the candidates that trying one provider after another finds (`one_tree`), in the same
-order. Each choice for the slots before is combined with each offer of its tree for the next slot,
-and what violates a constraint is left out. Of each tree only the first choices are kept, as many as
-the width; a tree for which that was too narrow is searched again with a greater width.
+The candidates and their order are those of `one_tree`, which tries one provider after another. Each
+choice for the slots before is combined with each offer of its tree for the next slot; choices that
+violate a constraint are dropped. Of each tree only the first choices are kept, up to the width; a
+tree for which that was too narrow is searched again with a greater width.
 
 PERF: an array operation for a thousand choices takes as long as trying two providers. Where most
-choices would be thrown away, trying them one by one is faster.
+choices would be dropped, trying them one by one is faster.
 """
 
 from collections.abc import Sequence
@@ -15,19 +15,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueup.placement.index.search.checks import Columns, LongerChoices, hold
+from trueup.placement.index.search.checks import Columns, LongerChoices, valid
 from trueup.placement.index.search.match import Offers
 from trueup.placement.index.search.partial_candidate import SearchProblem
 from trueup.placement.index.view.columns import Integers, Mask
 from trueup.placement.index.view.forest import Positions
 
 _CHOICES_MAX = 1 << 18
-"""How many choices are made at once at most, because of their memory."""
+"""The most choices that are made at once, because of their memory."""
 _PLACES_MIN, _PLACES_FOR_EACH = 1 << 14, 256
-"""How many places are looked at in all: some, and some for each candidate that is wanted.
+"""The limit of places in one search: a minimum, and more for each wanted candidate.
 
 A place is a slot of a choice. PERF: a few providers with capacity for many slots have so many
-choices for the first slots that to try them one by one takes a hundredth of the time.
+choices for the first slots that trying them one by one takes a hundredth of the time.
 """
 _WIDTH_GROWTH = 4
 
@@ -35,7 +35,7 @@ _WIDTH_GROWTH = 4
 def candidates_in_columns(problem: SearchProblem, most: int, *, randomize: bool) -> Columns | None:
     """The first `most` candidates if trees take turns, or None if that takes too many choices.
 
-    Each is found once, unless it consists of sharing providers alone: then each tree has it.
+    A candidate that consists of sharing providers alone is found once for each tree.
     """
     source = np.random.default_rng() if randomize else None
     offers = _offers(problem, source)
@@ -60,12 +60,12 @@ def candidates_in_columns(problem: SearchProblem, most: int, *, randomize: bool)
 
 @dataclass(slots=True)
 class _Budget:
-    """How many more places may be looked at."""
+    """The places that the search may still use."""
 
     places_left: int
 
     def suffices(self, choices: int, slots: int) -> bool:
-        """Whether so many choices for so many slots may be made, which it then counts."""
+        """Whether so many choices for so many slots may be made; counts them."""
         self.places_left -= choices * slots
         return choices <= _CHOICES_MAX and self.places_left >= 0
 
@@ -78,7 +78,7 @@ class _OffersByTree:
     firsts: Positions
     """By tree: the index of its first offer."""
     counts: Integers
-    """By tree: how many it has, at least one."""
+    """By tree: the number of its offers, at least one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class _Choices:
 
 
 def _offers(problem: SearchProblem, source: np.random.Generator | None) -> list[_OffersByTree]:
-    """The offers for each slot; with a source of chance, trees and their offers in any order."""
+    """The offers for each slot; with a random source, trees and their offers in random order."""
     trees = problem.trees
     order = np.arange(len(trees.anchors))
     if source is not None:
@@ -109,14 +109,14 @@ def _offers(problem: SearchProblem, source: np.random.Generator | None) -> list[
 
 
 def _wanted(found: Integers, is_complete: Mask, most: int) -> Positions:
-    """The trees that are to be searched: they may have more of the first `most` candidates.
+    """The trees to search: they may have more of the first `most` candidates.
 
-    `found` has, by tree, how many candidates are known.
+    `found` has the number of known candidates, by tree.
     """
     open_count = int(np.count_nonzero(~is_complete))
     if not open_count:
         return np.empty(0, dtype=np.int64)
-    # By turn, from the first one: how many candidates there are if open trees always have another.
+    # By turn, from the first: the number of candidates if open trees always have another.
     ended = np.cumsum(np.bincount(found[is_complete], minlength=1))
     together = np.cumsum(len(found) - ended[:-1])
     if len(together) and together[-1] >= most:
@@ -140,7 +140,7 @@ def _choose(
 ) -> tuple[_Choices, Mask] | None:
     """The first candidates of the wanted trees, and which trees may have more.
 
-    None if it takes too many choices.
+    None if that takes too many choices.
     """
     is_cut = np.zeros(len(problem.trees.anchors), dtype=np.bool_)
     choices = _Choices(wanted, ())
@@ -153,7 +153,7 @@ def _choose(
         trees = choices.trees[before]
         within = np.arange(len(before)) - np.repeat(ends - counts, counts)
         added = of_tree.positions[of_tree.firsts[trees] + within]
-        kept = np.flatnonzero(hold(problem, LongerChoices(choices.columns, before, added)))
+        kept = np.flatnonzero(valid(problem, LongerChoices(choices.columns, before, added)))
         kept = _first_of_each(kept, trees[kept], width, is_cut)
         shorter = choices.only(before[kept])
         choices = _Choices(shorter.trees, (*shorter.columns, added[kept]))
@@ -161,7 +161,7 @@ def _choose(
 
 
 def _first_of_each(kept: Positions, trees: Positions, width: int, is_cut: Mask) -> Positions:
-    """The first of these choices of each tree; it is noted which trees have more of them."""
+    """The first choices of each tree; marks in `is_cut` the trees that have more."""
     counts = np.bincount(trees, minlength=len(is_cut))
     is_wide = counts > width
     if not is_wide.any():
@@ -172,7 +172,7 @@ def _first_of_each(kept: Positions, trees: Positions, width: int, is_cut: Mask) 
 
 
 def _in_turns(parts: Sequence[_Choices], most: int) -> Columns:
-    """The first candidate of each tree, then the second of each, and so on; at most so many."""
+    """The first candidate of each tree, then the second of each, and so on; at most `most`."""
     trees = np.concatenate([part.trees for part in parts])
     by_tree = np.argsort(trees, kind="stable")
     counts = np.bincount(trees)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which providers satisfy one request group, and in which trees they can be used.
+"""Finds the providers that satisfy each request group, and the trees that can use them.
 
-The result is a list of slots. A slot is a part of the request that one provider must satisfy: all
-of a group with a suffix, or one resource class of the group without. The offers of a slot are pairs
-of an anchor (the root of the tree that a candidate is for) and a provider that is in that tree or
-shares with it.
+The result is a list of slots. A slot is a part of the request that one provider must satisfy: a
+whole group with a suffix, or one resource class of the group without. The offers of a slot are
+pairs of an anchor (the root of the tree that a candidate is for) and a provider that is in that
+tree or shares with it.
 """
 
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ from trueup.placement.index.view.forest import NO_PARENT, Positions
 class Offers:
     """Pairs of an anchor and a provider, sorted by anchor.
 
-    Slots that ask for the same have the same object.
+    Slots with the same content have the same object.
     """
 
     anchors: Positions
@@ -38,7 +38,7 @@ class Offers:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """What one provider must give, and the offers for it."""
+    """The part of a request that one provider must satisfy, and its offers."""
 
     suffix: str
     resources: tuple[tuple[str, int], ...]
@@ -107,7 +107,7 @@ def _match_group(group: RequestGroup, view: View, allowed_roots: Mask | None) ->
     # Traits may come from several providers. If there is only one, it must have them all.
     of_one_provider = group.required if len(group.resources) == 1 else ()
     slots = []
-    for name, amount in sorted(group.resources, key=lambda one: view.class_ids[one[0]]):
+    for name, amount in sorted(group.resources, key=lambda entry: view.class_ids[entry[0]]):
         offers = _offers_of_class(group, view, members, by_class[name])
         offers = _in_allowed(offers, allowed_roots)
         if members is not None:
@@ -126,7 +126,7 @@ def _match_group(group: RequestGroup, view: View, allowed_roots: Mask | None) ->
 def _satisfying_alone(
     group: RequestGroup, view: View, members: Mask | None, by_class: list[Positions]
 ) -> Positions:
-    """The providers that satisfy the whole group by themselves."""
+    """The providers that each satisfy the whole group."""
     if not group.resources and not group.required and not group.member_of:
         # PARITY: a group that has neither resources nor requirements is satisfied by no provider.
         raise NoCandidates
@@ -161,14 +161,14 @@ def _offers_of_class(
 
 
 def _sharing_among(view: View, positions: Positions) -> Positions:
-    """Those of these providers that share with other trees."""
+    """The sharing providers among these."""
     if not len(view.sharing):
         return NO_PROVIDERS
     return positions[view.mask_of([view.sharing])[positions]]
 
 
 def _anchored(view: View, positions: Positions, sharing: Positions) -> Offers:
-    """Each provider with its own root, and `sharing` also with each root they share with."""
+    """Each provider with its own root, and `sharing` also with each root that may use it."""
     roots_shared_with = [view.shared_with[position] for position in sharing.tolist()]
     shared = np.repeat(sharing, [len(roots) for roots in roots_shared_with])
     anchors = np.concatenate([NO_PROVIDERS, *roots_shared_with])
@@ -176,7 +176,7 @@ def _anchored(view: View, positions: Positions, sharing: Positions) -> Offers:
     all_anchors = np.concatenate([view.forest.roots[positions], anchors[is_other_tree]])
     all_positions = np.concatenate([positions, shared[is_other_tree]])
     if bool(np.all(all_anchors[1:] >= all_anchors[:-1])):
-        # PERF: nearly always, because the trees follow one another.
+        # PERF: nearly always true, because the trees follow one another.
         return Offers(all_anchors, all_positions)
     order = np.lexsort((all_positions, all_anchors))
     return Offers(all_anchors[order], all_positions[order])
@@ -187,7 +187,7 @@ def _in_allowed(offers: Offers, allowed_roots: Mask | None) -> Offers:
 
 
 def _with_free_inventory(group: RequestGroup, view: View) -> dict[str, Positions]:
-    """By class: the providers in the requested tree that can give the amount."""
+    """By class: the providers in the requested tree with room for the amount."""
     tree = None
     if group.in_tree is not None:
         # PARITY: in_tree does not restrict a group without resources.

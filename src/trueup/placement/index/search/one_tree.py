@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The candidates of one tree: a provider for each slot, such that all constraints hold.
 
-Candidates are made one at a time, when they are asked for. Slots are filled in their order, and a
-provider that violates a constraint is skipped. After some dead ends, each step is first checked
-for whether it can be completed (`feasibility`).
+Candidates are generated lazily. Slots are filled in their order, and a provider that violates a
+constraint is skipped. After some dead ends, each step is checked first: can it be completed
+(`feasibility`)?
 """
 
 import itertools
@@ -23,26 +23,23 @@ _TRIES_MIN = 200
 
 @dataclass(slots=True)
 class SearchBudget:
-    """How many more tries without a result a request may spend, in all trees together.
+    """The tries without a result that a request may still spend, in all trees together.
 
-    Whether things of many sizes fit into many boxes can take practically forever to decide. So a
-    tree is given up after a part of the budget, and some of it is left for each of the others.
+    Bin packing can take practically forever. So a tree is given up after a part of the budget,
+    which leaves some for each other tree.
     """
 
     tries_left: int = 320_000
 
     def for_tree(self, slots: int) -> int:
-        """How many tries in a row may find nothing in a tree with so many slots to fill."""
+        """The tries in a row that may find nothing in a tree with so many slots."""
         return max(self.tries_left // 16, _TRIES_MIN + slots**2)
 
 
 def candidates_of_tree(
     problem: SearchProblem, offers: Sequence[Sequence[int]], budget: SearchBudget
 ) -> Iterator[Candidate]:
-    """All candidates from the offers of one tree, each once.
-
-    Fewer if the budget does not suffice to find the next one.
-    """
+    """All candidates from the offers of one tree, each once; fewer if the budget is spent."""
     dependent = problem.dependent
     if not dependent:
         yield from itertools.product(*offers)

@@ -14,19 +14,19 @@ Candidate = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class SearchProblem:
-    """What is the same for all trees of a request."""
+    """The part of a search that all trees of a request share."""
 
     trees: PrunedTrees
     constraints: Constraints
     forest: Forest
     dependent: int
-    """How many of the slots, from the first, must be chosen together; the others are free."""
+    """The number of slots, from the first, that depend on each other; the others are free."""
     subtrees_ending: tuple[tuple[SlotNumbers, ...], ...]
     """By slot: the subtrees whose last slot it is."""
     last_unsuffixed_slot: int
     """The last of the slots that must have traits together; -1 if none must."""
     all_traits: int
-    """A bit for each trait that must be had together."""
+    """A bit for each of these traits."""
 
 
 def prepare(trees: PrunedTrees, constraints: Constraints, forest: Forest) -> SearchProblem:
@@ -58,7 +58,7 @@ class PartialCandidate:
         self._taken: dict[tuple[int, int], int] = {}
 
     def free(self, kind: int, position: int) -> int:
-        """The amount of a kind of demand that the provider still has for the slots to come."""
+        """The amount of a kind of demand that the provider has left for the open slots."""
         free: int = self.problem.trees.free[kind].item(position)
         return free - self._taken.get((kind, position), 0)
 
@@ -91,7 +91,7 @@ class PartialCandidate:
             self._taken[demand.kind, position] -= demand.amount
 
     def traits(self) -> int:
-        """A bit for each of the traits required together that the chosen providers have."""
+        """A bit for each of these traits that the chosen providers have."""
         found = 0
         bits = self.problem.trees.traits
         for number in self.problem.constraints.unsuffixed_slots:

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Remove trees and offers that no candidate can use, with arrays, for all trees at once.
+"""Removes trees and offers that no candidate can use, with arrays, for all trees at once.
 
-What is removed can be part of no candidate. What is left may still not fit together; the search
-of each tree finds that out.
+The remaining offers may still not fit together; the search of each tree finds that out.
 """
 
 from collections import Counter
@@ -34,9 +33,9 @@ class PrunedTrees:
     free: tuple[Integers, ...]
     """By kind of demand, by position: the amount that several slots may take together."""
     traits: NDArray[Any] | None = None
-    """By position: a bit for each of the traits that several slots must have together.
+    """By position: a bit for each trait that several slots must have together.
 
-    None if they have them whatever is chosen.
+    None if every choice has all of them.
     """
 
 
@@ -73,7 +72,7 @@ def _within_subtrees(slots: Sequence[Slot], members: SlotNumbers, view: View) ->
 def _with_offers(
     slots: Sequence[Slot], members: SlotNumbers, change: Callable[[Offers], Offers]
 ) -> tuple[Slot, ...]:
-    """Change the offers of some slots. Slots that had the same object still do."""
+    """Change the offers of some slots. Slots that shared an object still do."""
     changed = {offers: change(offers) for offers in {slots[number].offers for number in members}}
     return tuple(
         replace(slot, offers=changed[slot.offers]) if number in members else slot
@@ -114,7 +113,7 @@ def _only(trees: PrunedTrees, kept: Mask) -> PrunedTrees:
 
 
 def _free(name: str, view: View) -> Integers:
-    """By position: the amount of a class that one request may get."""
+    """By position: the amount of a class that one request can get."""
     inventory = view.inventories[name]
     free = np.zeros(len(view.forest), dtype=np.int64)
     free[inventory.positions] = inventory.free()
@@ -122,7 +121,7 @@ def _free(name: str, view: View) -> Integers:
 
 
 def _have_capacity(trees: PrunedTrees, constraints: Constraints) -> Mask:
-    """By tree: whether it has enough for all slots with the same offers and the same demand."""
+    """By tree: whether it has room for all slots with the same offers and the same demand."""
     enough = np.ones(len(trees.anchors), dtype=np.bool_)
     same = Counter(
         (slot.offers, demand)
@@ -151,7 +150,7 @@ def _with_required_traits(trees: PrunedTrees, constraints: Constraints, view: Vi
 
 
 def _trait_bits(required: Sequence[AnyOf], view: View) -> NDArray[Any]:
-    """By position: a bit for each of these that the provider has."""
+    """By position: a bit for each required trait that the provider has."""
     kind = np.int64 if len(required) <= _BITS_MAX else np.object_
     bits: NDArray[Any] = np.zeros(len(view.forest), dtype=kind)
     for number, any_of in enumerate(required):

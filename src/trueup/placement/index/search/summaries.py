@@ -13,11 +13,11 @@ from trueup.placement.index.view.columns import InventoryColumns, Mask, View
 from trueup.placement.index.view.forest import NO_PARENT, Positions
 
 _CLASSES_PER_NUMBERING = 32
-"""After so many classes, sets of classes are numbered again: an integer has 63 bits."""
+"""After so many classes, sets of classes are renumbered: an integer has 63 bits."""
 
 
 def providers_used(candidates: Columns, slots: Sequence[Slot], view: View) -> Positions:
-    """The providers of allocations, without those of slots that have no resources. Sorted."""
+    """The providers of all slots with resources, sorted."""
     columns = zip(candidates, slots, strict=True)
     return np.flatnonzero(view.mask_of(column for column, slot in columns if slot.resources))
 
@@ -74,7 +74,7 @@ def _columns(
 
 def _usage(name: str, shown: Positions, inventory: InventoryColumns) -> InventoryUsage:
     entries = np.searchsorted(inventory.positions, shown)
-    # Capacities may be greater than an integer of NumPy.
+    # Capacities may exceed an integer of NumPy.
     capacities = list(map(int, inventory.capacity[entries].tolist()))
     return InventoryUsage(name, capacities, inventory.used[entries].tolist())
 
@@ -86,12 +86,12 @@ def _has_inventory(shown: Positions, inventory: InventoryColumns) -> Mask:
 
 
 def _whole_trees(positions: Positions, view: View) -> Positions:
-    """All providers of the trees that these are in, and these."""
+    """These providers, and all others of their trees."""
     roots = np.unique(view.forest.roots[positions])
     sizes = view.forest.ends[roots] - roots
     begins = np.cumsum(sizes) - sizes
     trees = np.repeat(roots - begins, sizes) + np.arange(sizes.sum())
-    # One whose root row is wrong is not in the tree of its root.
+    # A provider whose row names a wrong root is not in the tree of that root.
     own = view.forest.roots[positions]
     apart = positions[(positions < own) | (positions >= view.forest.ends[own])]
     return np.union1d(trees, apart) if len(apart) else trees

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build a view from rows: a new one, or an older one in which some providers were read again.
+"""Builds a view from rows: a new one, or an older one in which some providers were read again.
 
-The same functions make the columns in both cases, so both give the same view. What did not change
-is shared between the old and the new view, as the same object.
+The same functions make the columns in both cases, so both give the same view. The old and the new
+view share unchanged objects.
 """
 
 import itertools
@@ -24,12 +24,7 @@ from trueup.placement.index.view.columns import (
 from trueup.placement.index.view.forest import NO_POSITION, Forest, Positions, lay_out
 from trueup.placement.index.view.skipped import SkippedRow, skipped_rows
 from trueup.placement.store.reads.fingerprint import RATIO_MAX, mark
-from trueup.placement.store.reads.ledger_rows import (
-    LedgerRows,
-    Names,
-    ProviderRow,
-    Usage,
-)
+from trueup.placement.store.reads.ledger_rows import LedgerRows, Names, ProviderRow, Usage
 
 _INVENTORY_WIDTH, _USED_WIDTH = 8, 3
 _revisions = itertools.count()
@@ -61,11 +56,11 @@ class _Relocation:
     replaced: Positions
     """The old positions of the providers that are gone or read again."""
     forest: Forest
-    """The new one."""
+    """The forest of the new view."""
     is_same_forest: bool
 
     def of(self, positions: Positions) -> Positions:
-        """The new positions of those that are kept, sorted."""
+        """The new positions of the kept providers, sorted."""
         if self.is_same_forest:
             # PERF: of 10,000 providers in 60 groups, one changes.
             _, entries = _entries(positions, self.replaced)
@@ -75,7 +70,7 @@ class _Relocation:
 
 
 def build(rows: LedgerRows, old: View = EMPTY_VIEW, read_ids: Collection[int] = ()) -> View:
-    """The old view with these rows in place of what it had of the providers with `read_ids`.
+    """The old view with these rows in place of its rows of the providers with `read_ids`.
 
     An id in `read_ids` without a row is a provider that was deleted.
     """
@@ -122,7 +117,7 @@ def build(rows: LedgerRows, old: View = EMPTY_VIEW, read_ids: Collection[int] = 
 def with_usage(view: View, usage: Usage, read_ids: Collection[int] | None) -> View:
     """The view with this usage of the providers with `read_ids`, or of all if that is None.
 
-    The same view, if it has this usage.
+    The same object if nothing differs.
     """
     forest = view.forest
     table = to_array(usage.used, _USED_WIDTH)
@@ -167,7 +162,7 @@ def with_names(view: View, names: Names) -> View:
 
 
 def _relocation(old: Forest, rows: Sequence[ProviderRow], read_ids: Collection[int]) -> _Relocation:
-    """The forest is laid out again only if a provider came, went or moved to another parent."""
+    """Lay the forest out again only if a provider came, went or moved to another parent."""
     ids = set(read_ids)
     replaced = old.positions_of(integers(read_ids))
     replaced = replaced[replaced != NO_POSITION]
@@ -195,10 +190,7 @@ def _relocation(old: Forest, rows: Sequence[ProviderRow], read_ids: Collection[i
 def _regrouped(
     old: Mapping[str, Positions], relocation: _Relocation, added: Mapping[str, list[Positions]]
 ) -> Mapping[str, Positions]:
-    """By name: the providers of the old group that are kept, and the added ones.
-
-    Empty groups are absent.
-    """
+    """By name: the kept providers of the old group, and the added ones. No group is empty."""
     groups = {}
     for name in dict.fromkeys([*old, *added]):
         before = old.get(name, NO_PROVIDERS)
@@ -319,7 +311,7 @@ def _inventory_columns(class_id: int, positions: Positions, table: Any) -> Inven
 def _merged(
     old: InventoryColumns, relocation: _Relocation, added: InventoryColumns
 ) -> InventoryColumns:
-    """The old entries that are kept, and the added ones."""
+    """The kept old entries, and the added ones."""
     moved = relocation.to[old.positions]
     kept = moved != NO_POSITION
     if relocation.is_same_forest and kept.all() and not len(added.positions):
@@ -346,7 +338,7 @@ def _generations(old: Integers, relocation: _Relocation, rows: Sequence[Provider
 
 
 def _renewed(revisions: Integers, changed: Positions) -> Integers:
-    """With numbers that no view of this process had before, at the changed positions."""
+    """The revisions, with numbers new to this process at the changed positions."""
     count = len(changed)
     renewed = revisions.copy()
     renewed[changed] = np.fromiter(itertools.islice(_revisions, count), np.int64, count)
@@ -377,11 +369,11 @@ def _skipped(
     if not old:
         return found
     ids = set(read_ids)
-    return frozenset(one for one in old if one.provider_id not in ids) | found
+    return frozenset(row for row in old if row.provider_id not in ids) | found
 
 
 def _entries(sorted_positions: Positions, wanted: Positions) -> tuple[Any, Positions]:
-    """Which of the wanted positions are in the array, as a mask, and at which entries."""
+    """A mask of the wanted positions that are in the array, and their entries."""
     if not len(sorted_positions):
         return np.zeros(len(wanted), dtype=np.bool_), NO_PROVIDERS
     entries = np.searchsorted(sorted_positions, wanted)

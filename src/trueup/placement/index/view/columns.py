@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns of a view: all that a search has to know, as arrays by position of the provider.
+"""The columns of a view: everything that a search reads, as arrays by position of the provider.
 
 A `View` is one immutable snapshot of the ledger. A search works on one view from start to end.
 """
@@ -36,16 +36,16 @@ class InventoryColumns:
     class_id: int
     positions: Positions
     capacity: NDArray[np.float64]
-    """The usage that is possible at most, not rounded: (total - reserved) * allocation_ratio."""
+    """(total - reserved) * allocation_ratio, not rounded."""
     used: Integers
     min_units: Integers
     max_units: Integers
     step_sizes: Integers
     marks: Integers
-    """By which a comparison finds what others wrote; `store.reads.fingerprint` says how."""
+    """The marks of `store.reads.fingerprint`, for the search for foreign writes."""
 
     def providers_with(self, amount: int) -> Positions:
-        """The providers that could give this amount to one request group."""
+        """The providers with room for this amount in one request group."""
         fits = self.used + amount <= self.capacity
         fits &= self.min_units <= amount
         fits &= self.max_units >= amount
@@ -55,8 +55,8 @@ class InventoryColumns:
         return np.asarray(self.positions[fits])
 
     def free(self) -> Integers:
-        """By entry: the amount that all groups of one request together may get."""
-        # A ratio may make more of it than an integer of 64 bits holds.
+        """By entry: the amount that all groups of one request together can get."""
+        # With a large ratio, the capacity may exceed an integer of 64 bits.
         whole = np.clip(self.capacity, -_CAPACITY_MAX, _CAPACITY_MAX).astype(np.int64)
         unused = whole - self.used
         return np.asarray(np.minimum(unused, self.max_units))
@@ -70,12 +70,12 @@ class View:
     class_ids: Mapping[str, int]
     """Every resource class that exists."""
     inventories: Mapping[str, InventoryColumns]
-    """By resource class, without classes that no provider has."""
+    """By resource class, without classes that no provider has an inventory of."""
     trait_ids: Mapping[str, int]
     """Every trait that exists."""
     providers_by_trait: Mapping[str, Positions]
     traits_of: Mapping[int, tuple[str, ...]]
-    """By position, in the order of the traits' ids. Providers without traits are absent."""
+    """By position, ordered by id of the trait. Providers without traits are absent."""
     providers_by_aggregate: Mapping[str, Positions]
     """By UUID of the aggregate."""
     sharing: Positions
@@ -86,10 +86,10 @@ class View:
     aggregate_ids: Mapping[str, int]
     """By UUID. Aggregates without a member are absent."""
     revisions: Integers
-    """By position: a number that identifies what a summary shows of the provider.
+    """By position: a number that identifies the content of the provider's summary.
 
-    SAFETY: texts of summaries are kept by these numbers. Whoever makes a view in which any of it
-    is different (uuid, root, parent, traits, inventories, usage) gives the provider a new one.
+    SAFETY: texts of summaries are cached by these numbers. A view in which the content differs
+    (uuid, root, parent, traits, inventories, usage) must have a new number for the provider.
     """
     skipped: frozenset[SkippedRow]
 
@@ -101,8 +101,8 @@ class View:
     def mask_of(self, positions: Iterable[Positions]) -> Mask:
         """True for every provider that is in any of these arrays."""
         mask = np.zeros(len(self.forest), dtype=np.bool_)
-        for some in positions:
-            mask[some] = True
+        for group in positions:
+            mask[group] = True
         return mask
 
 
@@ -112,9 +112,9 @@ def integers(values: Iterable[int]) -> Integers:
 
 
 def to_array(rows: Sequence[Any], width: int) -> Integers:
-    """Rows of so many numbers each.
+    """An array of rows with `width` numbers each.
 
-    PERF: in pieces, for no other thread has a turn while NumPy reads one.
+    PERF: in pieces, because no other thread has a turn while NumPy reads one.
     """
     pieces = [
         integers(itertools.chain.from_iterable(rows[first : first + _PIECE_ROWS]))

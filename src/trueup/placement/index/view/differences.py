@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How two views of the same snapshot differ, in words that an operator knows."""
+"""The differences of two views of the same snapshot, in words that an operator knows."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from trueup.placement.index.view.forest import NO_PARENT
 
 
 class Difference(NamedTuple):
-    """One fact on which the two views disagree; NOTHING where a view does not have it."""
+    """One fact in which the two views differ; NOTHING where a view lacks it."""
 
     what: str
     """The kind of fact."""
@@ -22,7 +22,7 @@ NOTHING = "nothing"
 
 
 def differences(followed: View, loaded: View) -> list[Difference]:
-    """All of them, sorted; none if the two views answer every request alike."""
+    """All differences, sorted; none if the two views answer every request alike."""
     ours, theirs = dict(_facts(followed)), dict(_facts(loaded))
     return sorted(
         Difference(*key, ours.get(key, NOTHING), theirs.get(key, NOTHING))

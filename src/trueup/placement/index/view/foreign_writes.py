@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Find what other services wrote: they do not publish their changes as ours do.
+"""Finds the writes of other services, which do not publish their changes.
 
-A few sums are compared, which is cheap. Only what they show to differ is then read: all rows of
-that kind. Usage has no sum, and is always read. If the sums still differ, the whole ledger is read:
-a claim of ours may have taken over the generation that showed another service's write, and a write
-by hand may not raise it.
+A few sums are compared, which is cheap. Rows are read only of the kinds whose sums differ. Usage
+has no sum, and is always read. If the sums still differ, the whole ledger is read: a claim through
+Trueup may have hidden the generation that showed another service's write, and a write by hand may
+not raise it.
 """
 
 from collections.abc import Collection, Mapping
@@ -23,14 +23,14 @@ from trueup.placement.store.reads import fingerprint as sums_of_ledger
 from trueup.placement.store.reads.fingerprint import Fingerprint
 
 Residue = Mapping[str, int]
-"""The sums of the ledger minus those of a current view: what the skipped rows add."""
+"""The sums of the ledger minus those of a current view: the part of the skipped rows."""
 
 
 def with_foreign_writes(tx: Transaction, view: View, residue: Residue) -> tuple[View, Residue]:
-    """The view with what other services wrote, and its residue.
+    """The view with the writes of other services, and its residue.
 
-    `view` must have all changes that were published up to the snapshot of `tx`; `residue` is what
-    the previous call returned.
+    `view` must include all changes published up to the snapshot of `tx`; `residue` is the result of
+    the previous call.
     """
     names = store.ledger_rows.names(tx)
     same_names = (names.class_ids, names.trait_ids) == (view.class_ids, view.trait_ids)
@@ -85,11 +85,9 @@ def fingerprint_of(view: View) -> Fingerprint:
 def changes_against(
     tx: Transaction, view: View, differing: Collection[str], *, names: bool
 ) -> Changed:
-    """What to read again so that the view equals the ledger besides usage, whoever wrote there.
+    """The changes that make the view equal to the ledger, without usage.
 
-    `differing` are the names of the sums that are not those of the view.
-
-    PERF: what does not differ is not read.
+    `differing` are the names of the sums that differ. PERF: only rows of these kinds are read.
     """
     providers: set[int] = set()
     if not set(differing).isdisjoint(sums_of_ledger.TREE_SUMS):
@@ -111,7 +109,7 @@ def _changed_providers(tx: Transaction, view: View) -> set[int]:
 def _with_other_generations(tx: Transaction, view: View) -> set[int]:
     """The ids of the providers whose generation is not that of the view.
 
-    PERF: a claim changes no more than that, and to compare the rows takes ten times as long.
+    PERF: a claim changes only generations, and comparing all rows takes ten times as long.
     """
     pairs = to_array(store.ledger_rows.generations(tx), 2)
     positions = view.forest.positions_of(pairs[:, 0])
@@ -132,7 +130,7 @@ def _changed_members(tx: Transaction, view: View) -> set[int]:
 
 
 def _generations(view: View) -> list[Any]:
-    """In the order of the forest's rows; 0 for those that were left out, which have none."""
+    """Generations in the order of the forest's rows; 0 for rows that were left out."""
     return [*view.generations.tolist(), *(0 for _ in view.forest.left_out)]
 
 

@@ -29,12 +29,12 @@ class Forest:
     """NO_PARENT for a root."""
     roots: Positions
     ends: Positions
-    """Where the subtree of each provider ends; the end is not part of it."""
+    """The end of each provider's subtree, exclusive."""
     by_uuid: Mapping[str, int]
     ids: Positions
     root_ids: Positions
     parent_ids: Positions
-    """As the row says, which may be wrong; NO_PARENT where the row has none."""
+    """The parent in the row, which may be wrong; NO_PARENT where the row has none."""
     by_id: Positions
     """All positions, in the order of the ids."""
     left_out: tuple[ProviderRow, ...]
@@ -57,7 +57,7 @@ class Forest:
         return np.where(self.ids[found] == ids, found, NO_POSITION)
 
     def rows(self) -> list[ProviderRow]:
-        """The rows it was made of, without their generations."""
+        """The rows of all providers, without their generations."""
         columns = (self.ids.tolist(), self.uuids, self.root_ids.tolist(), self.parent_ids.tolist())
         rows = [
             ProviderRow(key, uuid, root_id, None if parent_id == NO_PARENT else parent_id)
@@ -66,7 +66,7 @@ class Forest:
         return [*rows, *self.left_out]
 
     def tree_of(self, position: int) -> slice:
-        """All positions of the tree that this provider is in."""
+        """All positions of the provider's tree."""
         root = int(self.roots[position])
         return slice(root, int(self.ends[root]))
 

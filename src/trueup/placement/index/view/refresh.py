@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read the ledger into a view: all of it, or what may have changed since an older view."""
+"""Reads the ledger into a view: all of it, or the changes since an older view."""
 
 from trueup.placement import store
 from trueup.placement.index.view.build import build, with_names, with_usage
@@ -20,9 +20,9 @@ def load(tx: Transaction) -> View:
 
 
 def refresh(tx: Transaction, view: View, changed: Changed) -> View:
-    """The view with these changes, read again by as few rows as possible.
+    """The view with these changes, from as few rows as possible.
 
-    `tx` must be the snapshot in which the changes were read, unless they take one statement.
+    `tx` must be the snapshot in which the changes were read, unless `is_one_statement(changed)`.
     """
     ids = set(changed.providers)
     if changed.everything or len(ids) > _PROVIDERS_READ_BY_ID_MAX:
@@ -47,7 +47,7 @@ def refresh(tx: Transaction, view: View, changed: Changed) -> View:
 
 
 def is_one_statement(changed: Changed) -> bool:
-    """Whether `refresh` reads these changes with one statement, or none: they are few, of usage."""
+    """Whether `refresh` needs at most one statement: the changes are few, and only of usage."""
     more = changed.providers or changed.names or changed.all_usage or changed.everything
     return not more and len(changed.usage_of) <= _USAGE_READ_BY_ID_MAX
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows that refer to something that does not exist, so the view leaves them out.
+"""Rows that the view leaves out because they refer to a row that does not exist.
 
 `trueup-manage db fsck` finds the same rows and repairs them.
 """
@@ -14,7 +14,7 @@ from trueup.placement.store.reads.ledger_rows import LedgerRows
 
 
 class SkippedRow(NamedTuple):
-    """A row of a provider, and why it is left out."""
+    """A row of a provider, and the reason why it is left out."""
 
     provider_id: int
     row: str
@@ -27,7 +27,7 @@ class SkippedRow(NamedTuple):
 
 
 def skipped_rows(rows: LedgerRows, forest: Forest) -> frozenset[SkippedRow]:
-    """All of them; `forest` must be laid out with the providers of these rows."""
+    """All skipped rows; `forest` must have the providers of these rows."""
     return frozenset(
         (
             *_own_ancestors(rows, forest),
@@ -63,7 +63,7 @@ def _broken_trees(rows: LedgerRows, forest: Forest) -> Iterator[SkippedRow]:
 
 def _without_provider(forest: Forest, ids: Any, row: str) -> Iterator[SkippedRow]:
     ids = np.unique(ids)
-    left_out = {one.id for one in forest.left_out}
+    left_out = {provider.id for provider in forest.left_out}
     for provider_id in ids[forest.positions_of(ids) == NO_POSITION].tolist():
         if provider_id not in left_out:
             yield SkippedRow(provider_id, row, "there is no such provider, or it has no root")
@@ -73,10 +73,10 @@ def _without_name(rows: LedgerRows) -> Iterator[SkippedRow]:
     """Rows of a resource class, trait or aggregate that does not exist."""
     classes = set(rows.names.class_ids.values())
     unknown = set(np.unique(_column(rows.inventories, 1)).tolist()) - classes
-    for one in rows.inventories if unknown else ():
-        if one[1] in unknown:
-            reason = f"there is no resource class {one[1]}"
-            yield SkippedRow(one[0], "an inventory", reason)
+    for inventory in rows.inventories if unknown else ():
+        if inventory.class_id in unknown:
+            reason = f"there is no resource class {inventory.class_id}"
+            yield SkippedRow(inventory.provider_id, "an inventory", reason)
     traits = set(rows.names.trait_ids.values())
     has_unknown = not all(map(traits.issuperset, set(rows.trait_sets.values())))
     for provider_id, trait_set in rows.trait_sets.items() if has_unknown else ():

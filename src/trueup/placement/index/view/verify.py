@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check that a view which is refreshed for a while equals one that is loaded at the end."""
+"""Checks that a view which was refreshed for a while equals a freshly loaded one."""
 
 import time
 from collections.abc import Callable
@@ -28,7 +28,7 @@ class Verification(NamedTuple):
 class _Refreshed(NamedTuple):
     view: View
     vector: Vector
-    """The changes that the view has."""
+    """The changes that the view includes."""
 
 
 def verify(
@@ -36,8 +36,8 @@ def verify(
 ) -> Verification:
     """Refresh a view for so many seconds, and compare it with a loaded one.
 
-    Both are of the same database snapshot, so writes at that time do not matter. Nothing is
-    written, but tables of ours that are missing are created.
+    Both are of the same database snapshot, so writes meanwhile do not matter. Creates Trueup's own
+    tables where they are missing, and writes nothing else.
     """
     database.add_own_tables()
     refreshed = None
@@ -51,7 +51,7 @@ def verify(
         loaded = load(tx)
         found = differences(view, loaded)
         wrong = differences(with_foreign_writes(tx, view, {})[0], loaded) if found else []
-    return Verification(wrong, [one for one in found if one not in wrong])
+    return Verification(wrong, [difference for difference in found if difference not in wrong])
 
 
 def _refresh(tx: Transaction, refreshed: _Refreshed | None) -> _Refreshed:

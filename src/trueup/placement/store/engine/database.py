@@ -70,7 +70,7 @@ class Database:
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
         self.is_in_memory = self.is_sqlite and parsed.database in IN_MEMORY
         prepare_sessions(self._engine, parsed, options)
-        # On SQLite every transaction is a snapshot, and MySQL is told before each one.
+        # On SQLite every transaction is a snapshot; on MySQL, `_snapshot` sets the level of each.
         self._is_mysql = parsed.get_backend_name() == "mysql"
         self._snapshots = (
             self._engine.execution_options(isolation_level="REPEATABLE READ")
@@ -92,7 +92,7 @@ class Database:
 
     @contextmanager
     def transaction(self, *, alone: bool = False) -> Iterator[Transaction]:
-        """A block that writes all or nothing, and publishes what it noted as changed.
+        """A transaction that writes, and publishes its noted changes.
 
         `alone` is for repairs: the block fails if another transaction interferes.
 
@@ -143,8 +143,8 @@ class Database:
                 connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             yield connection
             # PERF: after a rollback psycopg forgets the statements that it prepared, and
-            # PostgreSQL plans each of them again; what a claim reads takes seven times as long
-            # to plan as to execute.
+            # PostgreSQL plans each of them again; the reads of a claim take seven times as long to
+            # plan as to execute.
             connection.commit()
 
     def report_to(self, meter: Meter) -> None:

@@ -19,7 +19,7 @@ class Meaning(Enum):
     AWAY = "the server cannot be reached, or accepts no session or statement now"
     READ_ONLY = "the server accepts no writes now"
     EXHAUSTED = "the server has no disk space or memory left"
-    STOPPED = "somebody, or a time limit, ended the statement"
+    STOPPED = "a KILL, a cancellation or a time limit ended the statement"
 
 
 class TooManyWaiting(Exception):
@@ -87,7 +87,7 @@ _POSTGRESQL = _table(
         Meaning.READ_ONLY: ("25006",),
         # disk full, memory, limits of the configuration; input and output
         Meaning.EXHAUSTED: ("53", "58030"),
-        # cancelled by somebody, or by statement_timeout
+        # cancelled, also by statement_timeout
         Meaning.STOPPED: ("57014",),
     }
 )

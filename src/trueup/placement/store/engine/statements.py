@@ -114,7 +114,7 @@ class ListStatement:
         if len(listed) + len(others) > _SENT_APART_MAX and tx.dialect.driver == _PSYCOPG:
             return self._new(len(listed)).send(tx, filled(self._name, listed) | others)
         if len(listed) > _FILLED_LENGTH_MAX:
-            # Nearly each of them would need a text of its own.
+            # Nearly each of these lists would need a text of its own.
             any_length = self._make(bindparam(self._name, expanding=True))
             result = tx.execute(any_length, values)
             rows = [tuple(row) for row in result] if result.returns_rows else ()

@@ -20,8 +20,6 @@ from trueup.placement.store.fsck import (
 )
 from trueup.placement.store.fsck.findings import Finding, Incomplete
 
-__all__ = ["Finding", "Incomplete", "Repaired", "examine", "repair"]
-
 # In the order of repair: merging forms saves a consumer from being made twice, and a deleted
 # allocation may have been the last one of a consumer.
 _DEFECTS = (

@@ -43,8 +43,8 @@ def find(tx: Transaction) -> list[Finding]:
             subject=f"provider {row.uuid}",
             evidence=f"{row.consumers} consumers hold {int(row.used)} {row.name}, "
             "and it has no such inventory",
-            remedy="none: put the inventory back (nova-compute reports it), or release what is "
-            "held through the API",
+            remedy="none: put the inventory back (nova-compute reports it), or release the "
+            "allocations through the API",
             repairable=False,
         )
         for row in tx.execute(query)
@@ -52,4 +52,4 @@ def find(tx: Transaction) -> list[Finding]:
 
 
 def repair(_tx: Transaction, _findings: Sequence[Finding], _incomplete: Incomplete) -> None:
-    """There is none."""
+    """Do nothing: no finding is repairable."""

@@ -156,7 +156,7 @@ def _to_provider(table: Any) -> Reference:
     return Reference(table.c.resource_provider_id, providers.c.id, "provider", _DELETE, _delete)
 
 
-_HELD = "none: somebody holds some of it, and its name is lost; add the resource class by its id"
+_HELD = "none: a consumer holds some of it, and its name is lost; add the resource class by its id"
 _OWNER = "write the {noun} of incomplete consumers"
 _REFERENCES = (
     _to_provider(allocations),

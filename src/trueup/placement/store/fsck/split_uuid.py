@@ -78,7 +78,7 @@ def _of_consumer(split: Split, owners: dict[str, Any]) -> Finding:
         defect=DEFECT,
         subject=f"consumer {split.canonical}",
         evidence=f"is written as {', '.join(split.forms)}",
-        remedy="merge them, adding up what they hold"
+        remedy="merge them, and add up their allocations"
         if one_owner
         else "none: the forms belong to different projects or users",
         repairable=one_owner,
@@ -91,8 +91,8 @@ def _of_provider(split: Split) -> Finding:
         defect=DEFECT,
         subject=f"provider {split.canonical}",
         evidence=f"is written as {', '.join(split.forms)}",
-        remedy="none: which of them the host reports to cannot be known here; move what the "
-        "other one has through the API, and delete it",
+        remedy="none: the database does not tell which of them the host uses; move the contents "
+        "of the other one through the API, and delete it",
         repairable=False,
     )
 

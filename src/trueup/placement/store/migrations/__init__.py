@@ -21,18 +21,6 @@ from trueup.placement.store.migrations.blocking import RowsInTheWay
 from trueup.placement.store.own_tables import OWN, PREFIX
 from trueup.placement.store.tables import alembic_version
 
-__all__ = [
-    "OWN",
-    "RowsInTheWay",
-    "UnknownRevision",
-    "attach",
-    "detach",
-    "refuse_unknown_revision",
-    "revision",
-    "stamp",
-    "upgrade",
-]
-
 _NEWEST = "head"
 _VERSIONS = Path(__file__).parent / "versions"
 _ALEMBIC_IN_USE = Lock()

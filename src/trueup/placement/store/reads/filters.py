@@ -6,27 +6,14 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import (
-    BindParameter,
-    ColumnElement,
-    Integer,
-    and_,
-    bindparam,
-    func,
-    select,
-)
+from sqlalchemy import BindParameter, ColumnElement, Integer, and_, bindparam, func, select
 
 from trueup.model.errors import ResourceClassNotFound, TraitNotFound
 from trueup.model.names import MAX_INTEGER
 from trueup.model.providers import ListedProviders
 from trueup.model.requests import ProviderFilters
 from trueup.placement.store.engine.database import Transaction
-from trueup.placement.store.engine.statements import (
-    FixedStatement,
-    ListStatement,
-    filled,
-    places,
-)
+from trueup.placement.store.engine.statements import FixedStatement, ListStatement, filled, places
 from trueup.placement.store.packed_rows import columns_of, joined, neighbors, numbers_of, time_of
 from trueup.placement.store.rows import class_and_trait_names
 from trueup.placement.store.rows.providers import of_uuid

@@ -10,12 +10,7 @@ from trueup.model.providers import AnyProvider, ProviderRef
 from trueup.placement.store.engine.changes import PROVIDER, note
 from trueup.placement.store.engine.database import Transaction
 from trueup.placement.store.engine.statements import FixedStatement, ListStatement, inserting
-from trueup.placement.store.tables import (
-    GENERATION,
-    aggregates,
-    provider_aggregates,
-    providers,
-)
+from trueup.placement.store.tables import GENERATION, aggregates, provider_aggregates, providers
 
 _PROVIDER, _MEMBER, _NAMED_KIND = range(3)
 

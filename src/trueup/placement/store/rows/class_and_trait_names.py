@@ -29,12 +29,7 @@ from trueup.placement.store.engine import lock_rows
 from trueup.placement.store.engine.changes import NAMES, note
 from trueup.placement.store.engine.database import Transaction
 from trueup.placement.store.engine.statements import FixedStatement, ListStatement
-from trueup.placement.store.packed_rows import (
-    columns_of,
-    joined,
-    rows_of,
-    time_of,
-)
+from trueup.placement.store.packed_rows import columns_of, joined, rows_of, time_of
 from trueup.placement.store.tables import inventories, provider_traits, resource_classes, traits
 
 _FIRST_CUSTOM_CLASS_ID = 10000

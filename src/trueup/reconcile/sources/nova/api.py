@@ -17,6 +17,7 @@ from keystoneauth1.adapter import Adapter
 
 from trueup.reconcile.facts import (
     ComputeNode,
+    Flavor,
     Instance,
     InstanceState,
     Migration,
@@ -38,6 +39,7 @@ from trueup.reconcile.sources.nova.contract import (
     Registry,
 )
 from trueup.reconcile.sources.nova.documents import UNKNOWN, Document
+from trueup.reconcile.sources.nova.flavors import read_flavors
 from trueup.reconcile.sources.nova.hypervisors import NOVA_API, hypervisors_called
 from trueup.reconcile.threads import threads
 
@@ -99,14 +101,16 @@ class NovaApi:
     def registry(self, cells: Iterable[NovaCell], uuids: Iterable[str] | None = None) -> Registry:
         """Host aggregates, and the kinds of facts that the API does not have.
 
-        An aggregate without a uuid is noted, as where databases are read.
+        An aggregate without a uuid is noted and left out, as where databases are read.
         """
         rows = self._parsed(self._get("/os-aggregates"), "aggregates", documents.host_aggregate)
-        notes, others = Notes(), tuple(row for row in rows if not is_uuid(row.uuid))
-        documents.note_without_uuid(others, notes)
+        notes = Notes()
+        for row in rows:
+            if not is_uuid(row.uuid):
+                reason = f"{row.uuid!r} is no UUID, and the aggregate is not compared"
+                notes.add("aggregates", row.name, "uuid", reason)
         return Registry(
             host_aggregates=tuple(row for row in rows if is_uuid(row.uuid)),
-            aggregates_without_uuid=others,
             noted=notes.so_far(documents.NOT_SHOWN),
         )
 
@@ -170,8 +174,8 @@ class NovaApi:
         # PERF: a server whose document was in a list is not read again.
         self._seen |= {one.uuid: one for one in listed}
         return InstanceIds(
-            {one.uuid: one.uuid for one in listed if not one.deleted},
-            {one.uuid: one.uuid for one in listed if one.deleted},
+            frozenset(one.uuid for one in listed if not one.deleted),
+            frozenset(one.uuid for one in listed if one.deleted),
         )
 
     def instances(self, cell: NovaCell, uuids: Iterable[str]) -> CellContents:
@@ -216,6 +220,10 @@ class NovaApi:
         servers = (*found.instances, *self._listed_otherwise(wanted, found.instances))
         moving = {one.instance for one in found.migrations if one.under_way}
         return {row.uuid: instance_state(row, moving=row.uuid in moving) for row in servers}
+
+    def flavors(self) -> tuple[Flavor, ...]:
+        """The flavors that servers can be made with, by name."""
+        return read_flavors(self._adapter)
 
     def close(self) -> None:
         """There is nothing to release."""

@@ -18,9 +18,7 @@ from trueup.reconcile.facts import (
     Instance,
     Migration,
     PciDevice,
-    canonical_uuid,
     grouped,
-    other_forms,
 )
 from trueup.reconcile.sources.columns import Columns
 from trueup.reconcile.sources.database import Row, Session
@@ -104,14 +102,9 @@ class CellReading:
         )
 
     def compute_nodes(self, uuid: str, name: str) -> tuple[ComputeNode, ...]:
-        """The compute nodes with this uuid or, if given, with this name; also deleted ones.
-
-        PERF: without a name, a living one is looked for by an index first, and returned alone.
-        """
+        """The compute nodes with this uuid or, if given, with this name; also deleted ones."""
         table = tables.compute_nodes
-        rows = list(self._rows(queries.nodes_with(self._columns, uuid), table))
-        if name or all(row.deleted for row in rows):
-            rows = list(self._rows(queries.nodes_called(self._columns, uuid, name), table))
+        rows = self._rows(queries.nodes_with(self._columns, uuid, name), table)
         return self._read(host_rows.compute_node, table, rows)
 
     def _compute_service(self, reader: Reader, row: Row, cell: str) -> ComputeService:
@@ -138,7 +131,7 @@ class CellReading:
     def instance_ids(self, wanted: InstanceFilter) -> InstanceIds:
         """The instances that match; deleted ones only if the filter asks for them."""
         living = queries.living_uuids(wanted)
-        deleted: dict[str, str] = {}
+        deleted: frozenset[str] = frozenset()
         for table in (tables.instances, tables.shadow_instances) if wanted.deleted else ():
             self._columns.need(table)
             deleted |= self._uuids(queries.deleted_uuids(wanted, table), table)
@@ -147,8 +140,7 @@ class CellReading:
     def instances(self, uuids: Sequence[str]) -> CellContents:
         """These instances with their devices, and migrations of them or with these uuids."""
         rows = self._alive(uuids)
-        # What other tables have about an instance may be in either form.
-        known = {form for row in rows for form in (row.uuid, canonical_uuid(row.uuid))}
+        known = {row.uuid for row in rows}
         asked = sorted({*uuids, *known})
         devices = self._devices(asked)
         beside = self._beside(devices, sorted(known))
@@ -179,24 +171,17 @@ class CellReading:
         return self._read(instance_rows.migration, table, rows)
 
     def _alive(self, uuids: Sequence[str]) -> list[Row]:
-        """The rows of these instances that are not deleted, in whatever form of their uuids."""
+        """The rows of these instances that are not deleted."""
         query, key = queries.alive(self._columns), tables.instances.c.uuid
-        rows = {row.id: row for row in self._session.rows_of(query, key, uuids)}
-        others = other_forms({*uuids} - {canonical_uuid(row.uuid) for row in rows.values()})
-        rows |= {row.id: row for row in self._session.rows_of(query, key, others)}
-        return [*rows.values()]
+        return list(self._session.rows_of(query, key, uuids))
 
     def _named(self, uuids: Sequence[str]) -> tuple[Instance, ...]:
-        """The rows of these instances, alive, deleted or archived; in whatever form of a uuid.
-
-        PERF: a guard asks the cells that have no such row before each step, with one query each.
-        """
-        written = sorted({*uuids, *other_forms(uuids)})
+        """The rows of these instances, alive, deleted or archived."""
         rows = InstanceRows(self._cell, self._notes)
         found: list[Instance] = []
         for table in (tables.instances, tables.shadow_instances) if uuids else ():
             query = queries.named(self._columns, table)
-            selected = self._session.rows_of(query, table.c.uuid, written)
+            selected = self._session.rows_of(query, table.c.uuid, uuids)
             found += rows.every(selected, archived=table is tables.shadow_instances)
         return tuple(found)
 
@@ -236,11 +221,8 @@ class CellReading:
         roots = grouped((row.instance, row.destination) for row in devices if row.boot_index == 0)
         return Beside(roots, self._images(uuids))
 
-    def _uuids(self, query: Select[Any], table: TableClause) -> dict[str, str]:
-        # A UUID in another form is noted where the instance's own row is read.
-        reader = Reader(table.name, Notes())
-        rows = self._session.every_row(query, table.c.id)
-        return {row.uuid: reader.uuid(row, "uuid") for row in rows}
+    def _uuids(self, query: Select[Any], table: TableClause) -> frozenset[str]:
+        return frozenset(row.uuid for row in self._session.every_row(query, table.c.id))
 
     def _devices(self, uuids: Sequence[str] | None) -> tuple[BlockDevice, ...]:
         query = queries.block_devices(self._columns)
@@ -256,9 +238,8 @@ class CellReading:
         images: dict[str, Mapping[str, str]] = {}
         table = tables.system_metadata
         query = queries.image_properties(self._columns)
-        reader = Reader(table.name, self._notes)
         for row in self._rows(query, table, uuids):
-            uuid = reader.uuid(row, "instance_uuid")
+            uuid = row.instance_uuid
             properties = images.setdefault(uuid, instance_rows.NO_PROPERTIES)
             if row.key != tables.ORIGINAL_IMAGE:
                 name = str(row.key).removeprefix(instance_rows.IMAGE_PREFIX)

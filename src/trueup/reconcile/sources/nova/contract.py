@@ -2,7 +2,7 @@
 """What every reader of Nova offers, and the values that it returns. No SQL and no HTTP here."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
@@ -11,6 +11,7 @@ from trueup.reconcile.facts import (
     BuildRequest,
     ComputeNode,
     ComputeService,
+    Flavor,
     HostAggregate,
     HostMapping,
     Instance,
@@ -57,13 +58,10 @@ class InstanceFilter:
 
 @dataclass(frozen=True, slots=True)
 class InstanceIds:
-    """The instances that match a filter: the uuid as the cell stores it → its canonical form.
+    """The uuids of the instances that match a filter."""
 
-    Databases are queried with the stored form, facts hold the canonical one.
-    """
-
-    living: Mapping[str, str] = field(default_factory=dict)
-    deleted: Mapping[str, str] = field(default_factory=dict)
+    living: frozenset[str] = frozenset()
+    deleted: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +101,8 @@ class Registry:
     """What Nova keeps outside its cells, in its API database.
 
     `request_specs` are the instances that have one. `specs` are their contents, which are read
-    only for instances that were asked for. `aggregates_without_uuid` are host aggregates that
-    Placement cannot have. `folds_case` says that the source compares names of hosts without case.
+    only for instances that were asked for. `folds_case` says that the source compares names of
+    hosts without case.
     """
 
     build_requests: tuple[BuildRequest, ...] = ()
@@ -113,7 +111,6 @@ class Registry:
     request_specs: frozenset[str] = frozenset()
     specs: tuple[RequestSpec, ...] = ()
     host_aggregates: tuple[HostAggregate, ...] = ()
-    aggregates_without_uuid: tuple[HostAggregate, ...] = ()
     folds_case: bool = False
     noted: Noted = NOTHING_NOTED
 
@@ -130,7 +127,7 @@ class Registry:
     @property
     def rows(self) -> int:
         parts = (self.build_requests, self.host_mappings, self.instance_mappings)
-        aggregates = len(self.host_aggregates) + len(self.aggregates_without_uuid)
+        aggregates = len(self.host_aggregates)
         counted = sum(len(part) for part in parts) + aggregates
         return counted + len(self.request_specs) + self.noted.lost_rows
 
@@ -199,5 +196,8 @@ class Nova(Protocol):
 
         With databases, one that another cell has too has the uuid of that cell.
         """
+
+    def flavors(self) -> tuple[Flavor, ...]:
+        """The flavors that servers can be made with, by name."""
 
     def close(self) -> None: ...

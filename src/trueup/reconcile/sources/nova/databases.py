@@ -35,6 +35,7 @@ from trueup.reconcile.sources.nova.contract import (
     Registry,
 )
 from trueup.reconcile.sources.nova.registry import (
+    read_flavors,
     read_mapped,
     read_mapped_to,
     read_mappings,
@@ -45,7 +46,7 @@ from trueup.reconcile.sources.nova.scheduling import (
     Schedule,
     read_api_side,
     read_cell_side,
-    read_flavors,
+    read_flavors_named,
     read_hosts,
     with_group_hosts,
 )
@@ -113,18 +114,15 @@ class NovaDatabases:
         return self._ask_registry(fetch)
 
     def registry(self, cells: Iterable[NovaCell], uuids: Iterable[str] | None = None) -> Registry:
-        """The registry; with `uuids`, what is kept per instance is read for these only."""
         numbers = {cell.number: cell.uuid for cell in cells}
         return self._ask_registry(
             lambda session: read_registry(session, API_DATABASE, numbers, uuids)
         )
 
     def contents(self, cell: NovaCell, counted: CountInstances = lambda _: None) -> CellContents:
-        """Everything in a cell that is not deleted, read in one transaction."""
         return self._not_lost(cell, self._ask_cell(cell, lambda reading: reading.contents(counted)))
 
     def hosts(self, cell: NovaCell) -> CellContents:
-        """A cell's compute nodes and services."""
         return self._not_lost(cell, self._ask_cell(cell, lambda reading: reading.hosts()))
 
     def hardware(self, cell: NovaCell) -> dict[str, Hardware]:
@@ -178,34 +176,28 @@ class NovaDatabases:
 
     def flavors_named(self, name: str) -> list[Flavor]:
         """The flavors with this id or name."""
-        return self._ask_registry(lambda session: read_flavors(session, API_DATABASE, name))
+        return self._ask_registry(lambda session: read_flavors_named(session, API_DATABASE, name))
 
     def service_reports(self, cell: NovaCell, host: str) -> CellContents:
-        """The compute services of one host, and when any service of the cell last reported."""
         return self._ask_cell(cell, lambda reading: reading.service_reports(host))
 
     def compute_nodes(self, cell: NovaCell, uuid: str, name: str = "") -> tuple[ComputeNode, ...]:
-        """The compute nodes with this uuid or, if given, with this name; also deleted ones."""
         return self._ask_cell(cell, lambda reading: reading.compute_nodes(uuid, name))
 
     def instance_ids(self, cell: NovaCell, wanted: InstanceFilter) -> InstanceIds:
-        """The instances of a cell that match the filter."""
         return self._ask_cell(cell, lambda reading: reading.instance_ids(wanted))
 
     def instances(self, cell: NovaCell, uuids: Iterable[str]) -> CellContents:
-        """These instances with their devices, and migrations of them or with these uuids."""
         wanted = sorted(uuids)
         return self._ask_cell(cell, lambda reading: reading.instances(wanted))
 
     def lookup(
         self, cell: NovaCell, uuids: Iterable[str], moves_of: Iterable[str] = ()
     ) -> CellContents:
-        """All rows of these instances, alive, deleted or archived; migrations of `moves_of`."""
         wanted, movers = sorted(uuids), sorted(moves_of)
         return self._ask_cell(cell, lambda reading: reading.lookup(wanted, movers))
 
     def moves_at(self, cell: NovaCell, host: str) -> tuple[Migration, ...]:
-        """The migrations from or to a host that are not deleted."""
         return self._ask_cell(cell, lambda reading: reading.moves_at(host))
 
     def instance_states(self, cell: str, uuids: Iterable[str]) -> dict[str, InstanceState]:
@@ -251,6 +243,10 @@ class NovaDatabases:
             else:
                 found |= {row.uuid: other.uuid for row in rows if not row.deleted}
         return found
+
+    def flavors(self) -> tuple[Flavor, ...]:
+        """The flavors that servers can be made with, by name."""
+        return self._ask_registry(lambda session: read_flavors(session, API_DATABASE))
 
     def close(self) -> None:
         for database in self._databases.values():

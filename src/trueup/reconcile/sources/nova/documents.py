@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Documents of Nova's API → facts. No requests here."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,9 +15,7 @@ from trueup.reconcile.facts import (
     Instance,
     Migration,
     Unsupported,
-    canonical_uuid,
 )
-from trueup.reconcile.sources.notes import Notes
 
 Document = Mapping[str, Any]
 
@@ -121,18 +119,11 @@ def compute_service(row: Document, cell: str) -> ComputeService:
 
 def host_aggregate(row: Document) -> HostAggregate:
     return HostAggregate(
-        uuid=canonical_uuid(row["uuid"] or ""),
+        uuid=row["uuid"] or "",
         name=row["name"] or "",
         hosts=tuple(host or "" for host in row["hosts"]),
         metadata=dict(row["metadata"]),
     )
-
-
-def note_without_uuid(rows: Iterable[HostAggregate], notes: Notes) -> None:
-    """Note each of these aggregates, whose uuid is missing or is a text that is none."""
-    for row in rows:
-        reason = f"{row.uuid!r} is no UUID" if row.uuid else "Nova shows none"
-        notes.add("aggregates", row.name, "uuid", reason)
 
 
 def moment(text: str | None) -> datetime | None:

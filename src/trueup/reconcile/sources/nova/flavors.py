@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A flavor of Nova's API, by id or name."""
+"""Flavors of Nova's API: one by id or name, or all."""
 
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
@@ -22,16 +23,28 @@ def read_flavor(adapter: Adapter, name: str) -> Flavor:
     """
     row = _by_id(adapter, name) or _by_name(adapter, name)
     with well_formed(SOURCE):
-        return Flavor(
-            name=str(row["name"]),
-            vcpus=int(row["vcpus"]),
-            memory_mb=int(row["ram"]),
-            root_gb=int(row["disk"]),
-            ephemeral_gb=int(row["OS-FLV-EXT-DATA:ephemeral"]),
-            # Before 2.75 no swap is an empty text.
-            swap_mb=int(row["swap"] or 0),
-            extra_specs={str(key): str(value) for key, value in row["extra_specs"].items()},
-        )
+        return _flavor(row)
+
+
+def read_flavors(adapter: Adapter) -> tuple[Flavor, ...]:
+    """The flavors that servers can be made with, by name. Raises Unreachable and AccessDenied."""
+    rows = list(_every(adapter))
+    with well_formed(SOURCE):
+        found = [_flavor(row) for row in rows if not row["OS-FLV-DISABLED:disabled"]]
+    return tuple(sorted(found, key=lambda one: one.name))
+
+
+def _flavor(row: Any) -> Flavor:
+    return Flavor(
+        name=str(row["name"]),
+        vcpus=int(row["vcpus"]),
+        memory_mb=int(row["ram"]),
+        root_gb=int(row["disk"]),
+        ephemeral_gb=int(row["OS-FLV-EXT-DATA:ephemeral"]),
+        # Before 2.75 no swap is an empty text.
+        swap_mb=int(row["swap"] or 0),
+        extra_specs={str(key): str(value) for key, value in row["extra_specs"].items()},
+    )
 
 
 def _by_id(adapter: Adapter, name: str) -> Any:
@@ -40,18 +53,23 @@ def _by_id(adapter: Adapter, name: str) -> Any:
 
 
 def _by_name(adapter: Adapter, name: str) -> Any:
-    found: list[Any] = []
+    with well_formed(SOURCE):
+        found = [row for row in _every(adapter) if row["name"] == name]
+    if len(found) != 1:
+        raise NotOne("Nova", "flavor", name, len(found))
+    return found[0]
+
+
+def _every(adapter: Adapter) -> Iterator[Any]:
+    """The documents of all flavors, those that are not public too."""
     path: str | None = "/flavors/detail?is_public=None"
     while path:
         document = document_of(SOURCE, _get(adapter, path))
         with well_formed(SOURCE):
             rows = document["flavors"]
-            found += [row for row in rows if row["name"] == name]
             last = rows[-1]["id"] if rows and document.get("flavors_links") else None
+        yield from rows
         path = f"/flavors/detail?is_public=None&marker={quote(last, safe='')}" if last else None
-    if len(found) != 1:
-        raise NotOne("Nova", "flavor", name, len(found))
-    return found[0]
 
 
 def _get(adapter: Adapter, path: str) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 from trueup.reconcile.facts import (
     ComputeNode,
     Facts,
+    Flavor,
     HostAggregate,
     Instance,
     InstanceState,
@@ -57,7 +58,6 @@ class FrozenNova:
             request_specs=facts.request_specs,
             specs=tuple(facts.specs.values()),
             host_aggregates=facts.host_aggregates,
-            aggregates_without_uuid=facts.aggregates_without_uuid,
         )
 
     def contents(self, cell: NovaCell, counted: CountInstances = lambda _: None) -> CellContents:
@@ -99,13 +99,13 @@ class FrozenNova:
             for row in self._rows(cell.uuid)
             if wanted.projects is None or row.project in wanted.projects
         ]
-        living = {
-            row.uuid: row.uuid
+        living = (
+            row.uuid
             for row in rows
             if not row.deleted and (wanted.hosts is None or row.host in wanted.hosts)
-        }
-        deleted = {row.uuid: row.uuid for row in rows if row.deleted and wanted.deleted}
-        return InstanceIds(living, deleted)
+        )
+        deleted = (row.uuid for row in rows if row.deleted and wanted.deleted)
+        return InstanceIds(frozenset(living), frozenset(deleted))
 
     def instances(self, cell: NovaCell, uuids: Iterable[str]) -> CellContents:
         wanted = set(uuids)
@@ -120,7 +120,6 @@ class FrozenNova:
         return self._contents(cell, rows, wanted | set(moves_of))
 
     def moves_at(self, cell: NovaCell, host: str) -> tuple[Migration, ...]:
-        """The migrations from or to a host that are not deleted."""
         return tuple(
             row
             for row in self.facts.migrations
@@ -176,9 +175,13 @@ class FrozenNova:
             deleted_compute_nodes=(*facts.deleted_compute_nodes, *gone),
             host_mappings=tuple(row for row in facts.host_mappings if row.host != host),
             host_aggregates=_without_host(facts.host_aggregates, host),
-            aggregates_without_uuid=_without_host(facts.aggregates_without_uuid, host),
         )
         return Accepted(204)
+
+    def flavors(self) -> tuple[Flavor, ...]:
+        """Those of living instances: facts have no others."""
+        used = {row.flavor.name: row.flavor for row in self.facts.alive.values() if row.flavor}
+        return tuple(used[name] for name in sorted(used))
 
     def close(self) -> None:
         pass

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows about hosts, and rows of Nova's API database → facts. No queries here."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,6 +16,7 @@ from trueup.reconcile.facts import (
     InstanceMapping,
     PciDevice,
     grouped,
+    is_uuid,
 )
 from trueup.reconcile.sources.database import Row
 from trueup.reconcile.sources.nova.numa import host_topology
@@ -139,19 +140,19 @@ def instance_mapping(reader: Reader, row: Row, cells: Mapping[int, str]) -> Inst
 
 def host_aggregates(
     reader: Reader, rows: Iterable[Row], hosts: Iterable[Row], metadata: Iterable[Row]
-) -> list[HostAggregate]:
+) -> Iterator[HostAggregate]:
     """Host aggregates, each with its hosts and metadata.
 
-    One without a uuid, or with a text that is none, is noted: Placement cannot have it, and refuses
-    every list of aggregates that names it.
+    SAFETY: one that Placement cannot have, or that has a host without a name, is noted and left
+    out: no provider is put into it or taken out of it.
     """
-    members = grouped((row.aggregate_id, row.host or "") for row in hosts)
+    members = grouped((row.aggregate_id, row.host) for row in hosts)
     properties = grouped((row.aggregate_id, (row.key, row.value)) for row in metadata)
-    found: list[HostAggregate] = []
     for row in rows:
-        uuid = reader.uuid(row, "uuid")
-        hosts_in, pairs = members.get(row.id, ()), dict(properties.get(row.id, ()))
-        found.append(HostAggregate(uuid, row.name or "", hosts_in, pairs))
-        if not uuid:
-            reader.note(row, "uuid", "it is NULL: Nova gives it one when it next loads it")
-    return found
+        uuid, hosts_in = row.uuid or "", members.get(row.id, ())
+        if not is_uuid(uuid):
+            reader.note(row, "uuid", f"{uuid!r} is no UUID, and the aggregate is not compared")
+        elif not all(hosts_in):
+            reader.note(row, "hosts", "one has no name, and the aggregate is not compared")
+        else:
+            yield HostAggregate(uuid, row.name or "", hosts_in, dict(properties.get(row.id, ())))

@@ -62,21 +62,15 @@ def of_host(columns: Columns, table: TableClause, host: str) -> Select[Any]:
     return every(columns, table).where(table.c.host == host)
 
 
-def nodes_with(columns: Columns, uuid: str) -> Select[Any]:
-    """The compute nodes with this uuid as it is written here, deleted or not. PERF: by an index."""
-    nodes = tables.compute_nodes
-    return every(columns, nodes).where(nodes.c.uuid == uuid)
+def nodes_with(columns: Columns, uuid: str, name: str) -> Select[Any]:
+    """The compute nodes with this uuid or, if given, with this name; deleted or not.
 
-
-def nodes_called(columns: Columns, uuid: str, name: str) -> Select[Any]:
-    """The compute nodes with this uuid, however it is written, or with this name; deleted or not.
-
-    PERF: a guard reads this before each step, and a large cell has 10,000 compute nodes.
+    PERF: a guard reads this before each step, and a large cell has 10,000 compute nodes; without a
+    name by an index.
     """
     nodes = tables.compute_nodes
-    stored = func.lower(func.replace(nodes.c.uuid, "-", ""))
     called = nodes.c.hypervisor_hostname == name if name else false()
-    return every(columns, nodes).where(or_(stored == uuid.replace("-", "").lower(), called))
+    return every(columns, nodes).where(or_(nodes.c.uuid == uuid, called))
 
 
 def latest_reports(columns: Columns) -> Select[Any]:

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads Nova's API database: mappings, build requests, request specs and host aggregates."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from sqlalchemy import ColumnElement, TableClause, select
 
 from trueup.reconcile.facts import (
+    Flavor,
     HostAggregate,
     InstanceMapping,
     RequestSpec,
-    canonical_uuid,
-    is_uuid,
-    other_forms,
+    grouped,
 )
 from trueup.reconcile.sources.columns import Columns
 from trueup.reconcile.sources.database import Row, Session
@@ -50,7 +49,30 @@ def read_mapped(session: Session, cell: int) -> tuple[int, int]:
 def read_mapped_to(session: Session, cell: int) -> frozenset[str]:
     """The instances that `read_mapped` counts, by uuid."""
     rows = session.every_row(queries.mapped_to(cell), tables.instance_mappings.c.id)
-    return frozenset(canonical_uuid(row.instance_uuid) for row in rows)
+    return frozenset(row.instance_uuid for row in rows)
+
+
+def read_flavors(session: Session, source: str) -> tuple[Flavor, ...]:
+    """The flavors that are not disabled, by name."""
+    columns = Columns(session, source, tables.LATER)
+    specs = tables.flavor_extra_specs
+    pairs = session.every_row(select(*columns.of(specs)), specs.c.id)
+    by_flavor = grouped((row.flavor_id, (row.key, row.value or "")) for row in pairs)
+    rows = session.every_row(select(*columns.of(tables.flavors)), tables.flavors.c.id)
+    found = (
+        Flavor(
+            name=row.name,
+            vcpus=row.vcpus,
+            memory_mb=row.memory_mb,
+            root_gb=row.root_gb or 0,
+            ephemeral_gb=row.ephemeral_gb or 0,
+            swap_mb=row.swap or 0,
+            extra_specs=dict(by_flavor.get(row.id, ())),
+        )
+        for row in rows
+        if not row.disabled
+    )
+    return tuple(sorted(found, key=lambda one: one.name))
 
 
 class _Reading:
@@ -62,7 +84,6 @@ class _Reading:
 
     def registry(self, cells: Mapping[int, str]) -> Registry:
         spec = Reader(tables.request_specs.name, self._notes)
-        aggregates = self._aggregates()
         return Registry(
             build_requests=self._read(tables.build_requests, host_rows.build_request),
             host_mappings=self._read(
@@ -77,13 +98,12 @@ class _Reading:
                 )
             ),
             specs=self._specs(),
-            host_aggregates=tuple(one for one in aggregates if is_uuid(one.uuid)),
-            aggregates_without_uuid=tuple(one for one in aggregates if not is_uuid(one.uuid)),
+            host_aggregates=tuple(self._aggregates()),
             folds_case=self._session.folds_case(tables.aggregate_hosts.c.host),
             noted=self._notes.so_far(self._columns.unsupported),
         )
 
-    def _aggregates(self) -> list[HostAggregate]:
+    def _aggregates(self) -> Iterator[HostAggregate]:
         return host_rows.host_aggregates(
             Reader(tables.aggregates.name, self._notes),
             self._every(tables.aggregates, tables.aggregates.c.id),
@@ -115,8 +135,5 @@ class _Reading:
         """The rows of the requested instances."""
         if self._wanted is None:
             return self._every(table, key)
-        query, key = select(*self._columns.of(table)), table.c.instance_uuid
-        rows = list(self._session.rows_of(query, key, self._wanted))
-        # A server that compares with case finds a row only in the form that is asked for.
-        unfound = {*self._wanted} - {canonical_uuid(row.instance_uuid) for row in rows}
-        return [*rows, *self._session.rows_of(query, key, other_forms(unfound))]
+        query = select(*self._columns.of(table))
+        return self._session.rows_of(query, table.c.instance_uuid, self._wanted)

@@ -107,7 +107,7 @@ def read_api_side(session: Session, source: str, uuid: str) -> ApiSide:
     return ApiSide(_request(session, columns, uuid), cell, tuple(aggregates))
 
 
-def read_flavors(session: Session, source: str, name: str) -> list[Flavor]:
+def read_flavors_named(session: Session, source: str, name: str) -> list[Flavor]:
     """The flavors with this id or name."""
     columns = Columns(session, source, {})
     rows = {

@@ -28,6 +28,11 @@ request_spec_texts = _table("request_specs", "id", "instance_uuid", "spec")
 aggregates = _table("aggregates", "id", "uuid", "name")
 aggregate_hosts = _table("aggregate_hosts", "id", "aggregate_id", "host")
 aggregate_metadata = _table("aggregate_metadata", "id", "aggregate_id", "key", "value")
+# Read only where capacity is counted.
+flavors = _table(
+    "flavors", "id", "name", "vcpus", "memory_mb", "root_gb", "ephemeral_gb", "swap", "disabled"
+)
+flavor_extra_specs = _table("flavor_extra_specs", "id", "flavor_id", "key", "value")
 
 _INSTANCE = (
     "id", "uuid", "display_name", "project_id", "user_id", "host", "node", "vm_state",

@@ -15,7 +15,6 @@ from trueup.reconcile.facts import (
     canonical_uuid,
     grouped,
     is_uuid,
-    is_uuid_in_any_form,
     within_trees,
 )
 from trueup.reconcile.sources.placement import documents
@@ -52,23 +51,14 @@ class LedgerApi:
         self._every: dict[str, Provider] | None = None
 
     def trees(self, uuids: Iterable[str], names: Iterable[str]) -> dict[str, Provider]:
-        """As `LedgerLookup.trees`.
-
-        Placement refuses to search for the tree of a uuid that was made none by hand: such a tree
-        is found among all providers.
-        """
-        wanted = frozenset(uuids)
-        known = self._trees(uuid for uuid in wanted if is_uuid(uuid))
+        """As `LedgerLookup.trees`. Placement refuses to search for the tree of what is no uuid."""
+        known = self._trees(uuid for uuid in frozenset(uuids) if is_uuid(uuid))
         # The names of providers are unique.
         unseen = frozenset(names) - {row.name for row in known.values()}
         listed = self._each(lambda name: self._listed(f"?name={quote(name, safe='')}"), unseen)
         named = {row.uuid: row for rows in listed.values() for row in rows}
         roots = {row.root for row in named.values()} - known.keys()
-        whole = self._trees(one for one in roots if is_uuid_in_any_form(one))
-        # PERF: what turned out to be a name is no uuid to look for.
-        others = roots | {one for one in wanted if not is_uuid(one)}
-        others -= known.keys() | whole.keys() | {row.name for row in named.values()}
-        return self._trees_listed(frozenset(others)) | named | known | whole
+        return named | known | self._trees(roots)
 
     def children(self, providers: Iterable[str]) -> frozenset[str]:
         """As `LedgerLookup.children`. Placement cannot search for a parent: all are listed once."""
@@ -146,14 +136,6 @@ class LedgerApi:
     def _trees(self, uuids: Iterable[str]) -> dict[str, Provider]:
         trees = self._each(lambda uuid: self._listed(f"?in_tree={uuid}"), uuids)
         return {row.uuid: row for rows in trees.values() for row in rows}
-
-    def _trees_listed(self, uuids: frozenset[str]) -> dict[str, Provider]:
-        """The trees of these providers, found among all of them."""
-        if not uuids:
-            return {}
-        every = self._all()
-        roots = {every[uuid].root for uuid in uuids & every.keys()}
-        return {uuid: row for uuid, row in every.items() if row.root in roots}
 
     def _all(self) -> dict[str, Provider]:
         """Every provider, as they were when they were first listed."""

@@ -24,7 +24,7 @@ from trueup.reconcile.facts import (
     LedgerFault,
     Provider,
     Unread,
-    is_uuid_in_any_form,
+    is_uuid,
 )
 from trueup.reconcile.sources.errors import (
     CloudError,
@@ -51,11 +51,7 @@ from trueup.reconcile.sources.placement.contract import (
 )
 from trueup.reconcile.sources.placement.documents import PLACEMENT
 from trueup.reconcile.sources.placement.loaded import LoadedLedger
-from trueup.reconcile.sources.placement.sharing import (
-    members_of_sharing,
-    with_sharing,
-    with_traits,
-)
+from trueup.reconcile.sources.placement.sharing import members_of_sharing, with_sharing, with_traits
 from trueup.reconcile.sources.placement.usages import unlisted
 from trueup.reconcile.threads import threads
 
@@ -250,11 +246,25 @@ class Placement:
         }
         return replace(ledger, providers=providers)
 
+    def with_traits(
+        self, providers: Mapping[str, Provider], names: Iterable[str]
+    ) -> dict[str, Provider]:
+        """The same providers with those of these traits that they have: one request for each."""
+        marked = {name: self._marked(name) for name in sorted(names)}
+        return {
+            uuid: replace(
+                row,
+                traits=(row.traits or frozenset())
+                | frozenset(name for name, uuids in marked.items() if uuid in uuids),
+            )
+            for uuid, row in providers.items()
+        }
+
     def _members_of_pools(self, listed: Iterable[Provider]) -> dict[str, set[str]]:
         """By sharing provider, the providers that have an aggregate in common with it."""
         pools = self._providers(f"/resource_providers?required={SHARING_TRAIT}")
         aggregates = self._aggregates(row.uuid for row in pools)
-        if all(is_uuid_in_any_form(one) for every in aggregates.values() for one in every):
+        if all(is_uuid(one) for every in aggregates.values() for one in every):
             return {uuid: self._members(every) for uuid, every in aggregates.items()}
         # Placement refuses to search by a text that a hand has put in the place of a uuid, and a
         # pool shares by it all the same: each provider is asked for its aggregates.

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is counted: a flavor or plain amounts as the request that Nova's scheduler makes of it."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from urllib.parse import parse_qsl
+
+from trueup.capacity.ledger import traits_of
+from trueup.capacity.numa import CellNeed, NumaNeed, need_of
+from trueup.model.requests import CandidateRequest, RequestGroup
+from trueup.placement.api.versions import NEWEST
+from trueup.placement.api.wire import candidates
+from trueup.reconcile.expected import Unknown, candidate_query
+from trueup.reconcile.facts import DISABLED_TRAIT, JUDGED_TRAITS, Facts, Flavor, Instance
+
+_ALIAS, _PROFILE, _THREADS = "pci_passthrough:alias", "accel:device_profile", "hw:cpu_thread_policy"
+# Compared with what a host reports of itself (ComputeCapabilitiesFilter).
+_CAPABILITIES = "capabilities:"
+
+
+class Gap(StrEnum):
+    """What may keep a server from a host, and is not known here: fewer may fit than is said."""
+
+    PCI_ALIAS = "pci-alias"
+    DEVICE_PROFILE = "device-profile"
+    THREAD_POLICY = "thread-policy"
+    MIXED_CELLS = "mixed-cells"
+    NUMA_NOT_READ = "numa-not-read"
+    TRAITS_NOT_READ = "traits-not-read"
+    HOST_CAPABILITIES = "host-capabilities"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A kind of server to count: its request, and what it needs of the NUMA cells of a host."""
+
+    name: str
+    request: CandidateRequest
+    numa: NumaNeed | None = None
+    gaps: frozenset[Gap] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class NotAskable:
+    """A flavor of which Nova would refuse every server, and why."""
+
+    name: str
+    reason: str
+
+
+def asked_of(
+    flavor: Flavor, image: Mapping[str, str], *, volume_backed: bool = False
+) -> Asked | NotAskable:
+    """A server with this flavor and the properties of this image."""
+    query = candidate_query(flavor, image, volume_backed=volume_backed)
+    if isinstance(query, Unknown):
+        return NotAskable(flavor.name, query.reason)
+    request = candidates.parse(parse_qsl(query, keep_blank_values=True), NEWEST)
+    need, gaps = need_of(flavor, image), frozenset(_gaps(flavor))
+    if isinstance(need, Unknown):
+        return NotAskable(flavor.name, need.reason)
+    if need is not None and need.mixed_in_several:
+        return Asked(flavor.name, request, None, gaps | {Gap.MIXED_CELLS})
+    return Asked(flavor.name, request, need, gaps)
+
+
+def asked_of_instance(instance: Instance) -> Asked | NotAskable:
+    """The server that an instance would be on another host."""
+    if instance.flavor is None:
+        return NotAskable(instance.name, "its flavor could not be read")
+    found = asked_of(
+        instance.flavor,
+        instance.image_properties or {},
+        volume_backed=bool(instance.volume_backed),
+    )
+    if isinstance(found, NotAskable) or instance.numa_topology is None:
+        return found
+    cells = instance.numa_topology.cells
+    if cells is None:
+        return NotAskable(instance.name, "its NUMA topology could not be read")
+    # What it was given says more than flavor and image do now.
+    pages = found.numa.cells[0].page_size if found.numa else None
+    needs = (CellNeed(len(c.processors), len(c.pinned), c.memory_mb, pages) for c in cells)
+    return replace(found, numa=NumaNeed(tuple(needs)), gaps=found.gaps - {Gap.MIXED_CELLS})
+
+
+def asked_of_amounts(amounts: Mapping[str, int], traits: Iterable[str] = ()) -> Asked:
+    """Plain amounts, and the traits that the host must have."""
+    words = ",".join((*(f"{name}={amount}" for name, amount in amounts.items()), *traits))
+    group = RequestGroup(
+        resources=tuple(amounts.items()), required=tuple(frozenset({one}) for one in traits)
+    )
+    disabled = frozenset({DISABLED_TRAIT})
+    return Asked(words, CandidateRequest((group,), root_forbidden=disabled))
+
+
+def flavors_in_use(facts: Facts) -> tuple[Flavor, ...]:
+    """The flavors of living instances, by name; of several with one name that of most."""
+    found: dict[str, Counter[Flavor]] = defaultdict(Counter)
+    for row in facts.alive.values():
+        if row.flavor is not None:
+            found[row.flavor.name][row.flavor] += 1
+    return tuple(found[name].most_common(1)[0][0] for name in sorted(found))
+
+
+def _gaps(flavor: Flavor) -> Iterable[Gap]:
+    specs = flavor.extra_specs
+    if specs.get(_ALIAS):
+        yield Gap.PCI_ALIAS
+    if specs.get(_PROFILE):
+        yield Gap.DEVICE_PROFILE
+    if specs.get(_THREADS) in ("isolate", "require"):
+        yield Gap.THREAD_POLICY
+    if any(key.startswith(_CAPABILITIES) for key in specs):
+        yield Gap.HOST_CAPABILITIES
+
+
+def traits_wanted(asked: Iterable[Asked]) -> frozenset[str]:
+    """The traits of these requests that are not read over Placement's API of a whole cloud."""
+    every = frozenset[str]().union(*(traits_of(one.request) for one in asked))
+    return every - frozenset(JUDGED_TRAITS)
+
+
+def without_traits(asked: Asked) -> Asked:
+    """The same, of a cloud whose traits were not all read."""
+    unread = traits_wanted([asked])
+    return replace(asked, gaps=asked.gaps | {Gap.TRAITS_NOT_READ}) if unread else asked

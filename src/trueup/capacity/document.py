@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Counts of capacity as one document for programs; docs/capacity.schema.json describes it."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from trueup.capacity import words
+from trueup.capacity.counting import Capacity, Count, Row
+from trueup.reconcile.report.audit_document import moment
+
+# Raised when something is taken away or changes its meaning; what is added does not raise it.
+FORMAT = 1
+Document = dict[str, Any]
+
+
+def capacity_document(
+    found: Capacity, taken_at: datetime, complete: bool, version: str
+) -> Document:
+    """The document; `version` is that of Trueup, `complete` says that every source answered."""
+    return {
+        "format": FORMAT,
+        "trueup": version,
+        "taken_at": moment(taken_at),
+        "complete": complete,
+        "policy": words.POLICY,
+        "by": found.by.value,
+        "hosts": {
+            "counted": len(found.places) - sum(found.left_out.values()),
+            "left_out": {why.value: number for why, number in sorted(found.left_out.items())},
+            "not_read": list(found.unknown_hosts),
+        },
+        "flavors": [_row(row) for row in found.rows],
+        "refused": [{"name": one.name, "reason": one.reason} for one in found.not_askable],
+    }
+
+
+def _row(row: Row) -> Document:
+    return {
+        "name": row.asked.name,
+        "group": row.group or None,
+        "asks_for": _request(row),
+        "now": _count(row.now),
+        "after_repair": _count(row.repaired or row.now),
+        "after_plan": _count(row.planned) if row.planned else None,
+        "at_most": bool(row.gaps),
+        "not_counted": [gap.value for gap in sorted(row.gaps)],
+        "binds": [
+            {"kind": kind.value, "what": name, "hosts": number}
+            for (kind, name), number in sorted(row.binds.items(), key=lambda one: (-one[1], one[0]))
+        ],
+    }
+
+
+def _request(row: Row) -> list[Mapping[str, Any]]:
+    return [
+        {
+            "group": group.suffix,
+            "resources": dict(group.resources),
+            "required": [sorted(any_of) for any_of in group.required],
+            "forbidden": sorted(group.forbidden),
+        }
+        for group in row.asked.request.groups
+    ]
+
+
+def _count(count: Count) -> Document:
+    return {"fits": count.fits, "hosts": count.hosts, "most_on_one_host": count.largest}

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Counts of capacity as a table for people."""
+
+from trueup.capacity import words
+from trueup.capacity.counting import By, Capacity, Count, Row
+from trueup.reconcile.report.tables import Cell, Columns, Table
+
+_GROUPS = {By.CELL: "Cell", By.ZONE: "Zone", By.AGGREGATE: "Aggregate", By.HOST: "Host"}
+
+
+def columns(by: By, *, planned: bool) -> Columns:
+    """The columns for groups of this kind, with or without what is after a plan."""
+    group = (_GROUPS[by],) if by in _GROUPS else ()
+    after = ("After plan",) if planned else ()
+    return (
+        "Flavor", *group, "Fits now", "Hosts", "Most on one", "After repair", *after,
+        "What keeps the next one away",
+    )  # fmt: skip
+
+
+def capacity_table(found: Capacity, *, planned: bool) -> Table:
+    """A row for each kind of server in each group."""
+    return columns(found.by, planned=planned), [_row(row, found.by, planned) for row in found.rows]
+
+
+def _row(row: Row, by: By, planned: bool) -> tuple[Cell, ...]:
+    group = (row.group or "none",) if by in _GROUPS else ()
+    after = (_fits(row, row.planned),) if planned else ()
+    return (
+        row.asked.name, *group, _fits(row, row.now), row.now.hosts, row.now.largest,
+        _fits(row, row.repaired or row.now), *after, words.bindings(row.binds),
+    )  # fmt: skip
+
+
+def _fits(row: Row, count: Count | None) -> Cell:
+    """A number, or at most how many where not all is known."""
+    if count is None:
+        return ""
+    return f"at most {count.fits}" if row.gaps else count.fits

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The words for counts of capacity: what binds, why hosts are left out, and what is not counted."""
+
+from collections.abc import Mapping
+
+from trueup.capacity.asked import Gap
+from trueup.capacity.counting import Bind, Binding, Capacity
+from trueup.capacity.places import LeftOut
+from trueup.reconcile.wording import counted
+
+POLICY = "Each flavor is counted alone. Hosts are filled one after the other, the emptiest first."
+LEFT_OUT = {
+    LeftOut.DISABLED: "disabled",
+    LeftOut.DOWN: "down",
+    LeftOut.NO_SERVICE: "without a compute service",
+    LeftOut.NOT_MAPPED: "mapped to no cell",
+    LeftOut.CELL_DISABLED: "in a disabled cell",
+    LeftOut.NO_PROVIDER: "without a resource provider",
+    LeftOut.BROKEN_TREE: "with a broken provider tree",
+}
+GAPS = {
+    Gap.PCI_ALIAS: "PCI devices of an alias, which nova.conf defines",
+    Gap.DEVICE_PROFILE: "accelerators of a device profile, which Cyborg knows",
+    Gap.THREAD_POLICY: "hw:cpu_thread_policy, which may leave threads unused",
+    Gap.MIXED_CELLS: "which NUMA cell has which dedicated CPUs",
+    Gap.NUMA_NOT_READ: "NUMA cells of hosts, which Nova's API does not show",
+    Gap.TRAITS_NOT_READ: "traits, which were not read: use --placement-database",
+    Gap.HOST_CAPABILITIES: "capabilities that hosts report to the scheduler",
+}
+_BINDS = {
+    Bind.UNIT: "{} by min_unit, max_unit or step_size",
+    Bind.NUMA: "NUMA cells",
+    Bind.SERVERS_MAX: "max_instances_per_host of an aggregate",
+    Bind.TOGETHER: "no provider for all groups together",
+}
+
+
+def binding(one: Binding) -> str:
+    """What keeps one more server away: `VCPU`, or `disabled`."""
+    kind, name = one
+    if kind is Bind.LEFT_OUT:
+        return LEFT_OUT[LeftOut(name)]
+    return _BINDS.get(kind, "{}").format(name)
+
+
+def bindings(binds: Mapping[Binding, int]) -> str:
+    """`VCPU on 3 hosts, disabled 1`: the most frequent first."""
+    ranked = sorted(binds.items(), key=lambda item: (-item[1], item[0]))
+    return "\n".join(f"{binding(one)}: {counted(number, 'host')}" for one, number in ranked)
+
+
+def left_out(found: Capacity) -> str:
+    """How many hosts are left out, and why; empty if none is."""
+    parts = [f"{number} {LEFT_OUT[why]}" for why, number in sorted(found.left_out.items())]
+    if not parts:
+        return ""
+    number = sum(found.left_out.values())
+    return f"{number} of {counted(len(found.places), 'host')} get no servers: {', '.join(parts)}."
+
+
+def not_counted(gaps: frozenset[Gap]) -> str:
+    """Why fewer servers than are said may fit."""
+    return "; ".join(GAPS[gap] for gap in sorted(gaps))

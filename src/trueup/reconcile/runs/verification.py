@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verification: what became of the findings that a run repaired. It reads, and writes nothing."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from trueup.reconcile import changes
+from trueup.reconcile.audit import Audit
+from trueup.reconcile.collect.coverage import Progress
+from trueup.reconcile.runs.journal import Journal, StepOutcome, done_by_reason
+from trueup.reconcile.runs.runs import Observer, observer_of
+from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.steps import Step
+from trueup.reconcile.verdicts import Finding
+from trueup.reconcile.verdicts.verified import State, Verified
+
+
+@dataclass(eq=False)
+class UndoNotVerified(Exception):
+    """The run took another run back: what that run repaired is to be found again."""
+
+    run: str
+    undoes: str
+
+
+def verified(
+    findings: Iterable[Finding], seen: Audit, as_left: Callable[[Finding], bool]
+) -> Iterator[Verified]:
+    """The state of each of these findings in an audit of what they are about. Pure.
+
+    `as_left` says whether the targets of a finding's steps are as the run left them.
+    """
+    found = {row.id for row in seen.every_finding}
+    undecided = {row.subject: row.reason for row in seen.left_alone}
+    undecided |= {row.subject: row.reason for row in seen.unchecked}
+    missing = "; ".join(f"{one.source}: {one.reason}" for one in seen.coverage.missing)
+    for finding in findings:
+        others = tuple(
+            row
+            for row in seen.every_finding
+            if row.subject == finding.subject and row.id != finding.id
+        )
+        if finding.id in found:
+            state = State.STILL_THERE if as_left(finding) else State.COME_BACK
+            yield Verified(finding, state, others)
+        elif others:
+            yield Verified(finding, State.OTHER, others)
+        elif reason := undecided.get(finding.subject, missing):
+            yield Verified(finding, State.NOT_JUDGED, reason=reason)
+        else:
+            yield Verified(finding, State.GONE)
+
+
+def verify(
+    observer: Observer, findings: Sequence[Finding], steps: Iterable[Step]
+) -> list[Verified]:
+    """Observe what these findings are about, and say what became of them. Raises as `collect`.
+
+    `steps` are those that repaired them.
+    """
+    by_reason: dict[str, list[Step]] = {}
+    for step in steps:
+        for reason in step.because:
+            by_reason.setdefault(reason, []).append(step)
+    as_left = partial(_as_left, by_reason, observer.cloud)
+    return list(verified(findings, observer.observe().audit, as_left))
+
+
+def verify_run(journal: Journal, cloud: Cloud, progress: Progress) -> list[Verified]:
+    """What became of the findings that a run repaired, and nobody took back.
+
+    Raises UndoNotVerified, and as `collect`.
+    """
+    plan = journal.plan
+    if plan.undoes is not None:
+        raise UndoNotVerified(journal.run, plan.undoes)
+    findings = repaired(plan.findings, journal.in_place)
+    steps = [step for step, _ in journal.in_place]
+    return verify(observer_of(plan, findings, cloud, progress), findings, steps) if findings else []
+
+
+def repaired(findings: Iterable[Finding], outcomes: Iterable[StepOutcome]) -> list[Finding]:
+    """Those of these findings of which every attempted step is done."""
+    done = done_by_reason(outcomes)
+    return [row for row in findings if done.get(row.id)]
+
+
+def _as_left(by_reason: dict[str, list[Step]], cloud: Cloud, finding: Finding) -> bool:
+    every = [change for step in by_reason.get(finding.id, ()) for change in step.changes]
+    return all(changes.read(change.target, cloud).state == change.after for change in every)

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verdict on a repair: what became of a finding whose steps are done."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from trueup.reconcile.verdicts.findings import Finding
+
+
+class State(StrEnum):
+    """What became of a finding whose steps are done.
+
+    GONE: its subject was judged, and has no finding. STILL_THERE: it is found, and its targets are
+    as the run left them. COME_BACK: it is found, and its targets are no longer as the run left
+    them. OTHER: another finding is about its subject. NOT_JUDGED: its subject could not be judged,
+    or is in motion.
+    """
+
+    GONE = "gone"
+    STILL_THERE = "still there"
+    COME_BACK = "come back"
+    OTHER = "other"
+    NOT_JUDGED = "not judged"
+
+
+FOUND_AGAIN = frozenset({State.STILL_THERE, State.COME_BACK})
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """A finding and its state; `others` are findings about the same subject, `reason` says why it
+    could not be judged."""
+
+    finding: Finding
+    state: State
+    others: tuple[Finding, ...] = ()
+    reason: str = ""

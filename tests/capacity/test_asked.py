@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is counted: flavors as the scheduler asks for them, and what nobody knows of them."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.reconcile.expected.asking import flavor, instance
+from tests.scenarios.reading import read_cloud
+from trueup.capacity.asked import (
+    Asked,
+    Gap,
+    NotAskable,
+    asked_of,
+    asked_of_amounts,
+    asked_of_instance,
+    flavors_in_use,
+    traits_wanted,
+    without_traits,
+)
+from trueup.capacity.numa import CellNeed, NumaNeed
+from trueup.reconcile.facts import NumaCell, NumaTopology
+
+
+def found(specs: dict[str, str]) -> Asked:
+    asked = asked_of(flavor(specs), {})
+    assert isinstance(asked, Asked)
+    return asked
+
+
+def test_a_flavor_is_asked_for_as_the_scheduler_does():
+    asked = found({"resources1:CUSTOM_GPU": "1", "trait:CUSTOM_FAST": "required"})
+    plain, gpu = asked.request.groups
+    assert dict(plain.resources) == {"VCPU": 2, "MEMORY_MB": 256}
+    assert plain.required == (frozenset({"CUSTOM_FAST"}),)
+    assert (gpu.suffix, dict(gpu.resources)) == ("1", {"CUSTOM_GPU": 1})
+    assert asked.request.root_forbidden == {"COMPUTE_STATUS_DISABLED"}
+    assert (asked.numa, asked.gaps) == (None, frozenset())
+
+
+@pytest.mark.parametrize(
+    ("specs", "gap"),
+    [
+        ({"pci_passthrough:alias": "gpu:1"}, Gap.PCI_ALIAS),
+        ({"accel:device_profile": "fpga"}, Gap.DEVICE_PROFILE),
+        ({"hw:cpu_policy": "dedicated", "hw:cpu_thread_policy": "isolate"}, Gap.THREAD_POLICY),
+        ({"capabilities:hypervisor_type": "QEMU"}, Gap.HOST_CAPABILITIES),
+        (
+            {"hw:numa_nodes": "2", "hw:cpu_policy": "mixed", "hw:cpu_dedicated_mask": "0"},
+            Gap.MIXED_CELLS,
+        ),
+    ],
+)
+def test_what_nobody_knows_is_named(specs, gap):
+    assert found(specs).gaps == {gap}
+
+
+def test_a_flavor_that_nova_refuses_is_not_counted():
+    asked = asked_of(flavor({"hw:cpu_policy": "odd"}), {})
+    assert asked == NotAskable("a-flavor", "its CPU policy is odd")
+
+
+def test_plain_amounts():
+    asked = asked_of_amounts({"VCPU": 2}, ["CUSTOM_FAST"])
+    assert asked.name == "VCPU=2,CUSTOM_FAST"
+    assert traits_wanted([asked]) == {"CUSTOM_FAST"}
+    assert without_traits(asked).gaps == {Gap.TRAITS_NOT_READ}
+    plain = asked_of_amounts({"VCPU": 2})
+    assert without_traits(plain) == plain
+
+
+def test_of_an_instance_the_cells_count_that_it_was_given():
+    topology = NumaTopology((NumaCell(0, (0,), (1, 2), 64),))
+    asked = asked_of_instance(instance(numa_topology=topology))
+    assert isinstance(asked, Asked)
+    assert asked.numa == NumaNeed((CellNeed(1, 2, 64),))
+
+
+def test_an_instance_of_which_not_enough_is_known_is_not_placed():
+    assert isinstance(asked_of_instance(instance(flavor=None)), NotAskable)
+    unreadable = instance(numa_topology=NumaTopology(None))
+    assert isinstance(asked_of_instance(unreadable), NotAskable)
+
+
+def test_of_flavors_with_one_name_the_one_in_use_most_counts():
+    facts = read_cloud("cell1\n  host h1 VCPU=8 up").facts()
+    old, new = flavor(), flavor(vcpus=3)
+    rows = [instance(uuid=str(n), flavor=one) for n, one in enumerate((old, new, new))]
+    assert flavors_in_use(replace(facts, instances=tuple(rows))) == (new,)

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`trueup capacity`: what it says is what boots, before and after a repair, on both services."""
+
+import json
+import shutil
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.running import trueup
+from tests.reconcile.small import Small
+
+# What a server of the lab's largest flavor asks for, and amounts of which one more fits after a
+# repair.
+HUGE = {"VCPU": 8, "MEMORY_MB": 16384, "DISK_GB": 160}
+PART = {"MEMORY_MB": 11500}
+ASKED = ("--resources", "MEMORY_MB=11500")
+
+
+def let_report(small: Small) -> None:
+    """Let every service that is not forced down report for as long as the tests take."""
+    for cell in ("nova_cell1", "nova_cell2"):
+        small.sql(cell, "UPDATE services SET last_seen_up = '2100-01-01 00:00:00'")
+
+
+@pytest.fixture
+def reporting(small: Small, nova_conf: Path) -> Small:
+    let_report(small)
+    return small
+
+
+def said(*words: object) -> dict[str, Any]:
+    """The only flavor of a document."""
+    ran = trueup("capacity", "-f", "json", *words)
+    assert ran.code == 0, ran.err
+    [flavor] = ran.json()["flavors"]
+    return flavor
+
+
+def boots(small: Small, resources: dict[str, int], without: frozenset[str]) -> int:
+    """How many servers Placement lets in, each on any host but these, until none is left."""
+    count = 0
+    asked = ",".join(f"{name}:{amount}" for name, amount in resources.items())
+    path = f"/allocation_candidates?resources={asked}&root_required=!COMPUTE_STATUS_DISABLED"
+    while True:
+        answer = small.call("GET", path).json()
+        hosts = [next(iter(one["allocations"])) for one in answer["allocation_requests"]]
+        usable = [one for one in hosts if one not in without]
+        if not usable:
+            return count
+        body = {
+            "allocations": {usable[0]: {"resources": resources}},
+            "project_id": "p", "user_id": "u", "consumer_generation": None,
+        }  # fmt: skip
+        assert small.call("PUT", f"/allocations/{uuid.uuid4()}", body).status_code == 204
+        count += 1
+
+
+def down(small: Small) -> frozenset[str]:
+    """The providers of hosts whose service is down; a plan leaves them so."""
+    cells = ("nova_cell1", "nova_cell2")
+    rows = (row for cell in cells for row in small.sql(
+        cell,
+        "SELECT n.uuid FROM compute_nodes n JOIN services s ON s.host = n.host"
+        " WHERE s.deleted = 0 AND n.deleted = 0 AND s.forced_down = 1",
+    ))  # fmt: skip
+    return frozenset(row["uuid"] for row in rows)
+
+
+def test_as_many_servers_boot_as_it_says(site):
+    let_report(site)
+    flavor = said("--flavor", "lab.huge")
+    assert flavor["at_most"] is False
+    assert flavor["now"]["fits"] == boots(site, HUGE, down(site)) > 0
+    assert said("--flavor", "lab.huge")["now"] == {"fits": 0, "hosts": 0, "most_on_one_host": 0}
+
+
+def test_as_many_boot_after_a_plan_as_it_says_before(site, tmp_path):
+    let_report(site)
+    plan = tmp_path / "plan.json"
+    trueup("plan", "--interval", 0.01, "--out", plan)
+    before = said(*ASKED, "--plan", plan)
+    assert before["after_plan"] == before["after_repair"]
+    assert before["after_plan"] != before["now"]
+    assert trueup("apply", plan).code == 0
+    after = said(*ASKED)
+    assert after["now"] == before["after_plan"] == after["after_repair"]
+    assert after["now"]["fits"] == boots(site, PART, down(site)) == before["now"]["fits"] + 1
+
+
+def test_every_flavor_has_a_row(reporting):
+    ran = trueup("capacity", "-f", "json", "-c", "Flavor", "-c", "Fits now")
+    rows = {row["Flavor"]: row["Fits now"] for row in ran.json()}
+    assert list(rows) == [
+        "lab.huge", "lab.large", "lab.medium", "lab.scratch", "lab.small", "lab.tiny",
+    ]  # fmt: skip
+    assert rows["lab.tiny"] > rows["lab.huge"]
+    assert "Hosts are filled one after the other" in ran.err
+
+
+def test_the_groups_of_hosts_add_up(reporting):
+    whole = said("--flavor", "lab.huge")["now"]
+    for by in ("cell", "zone", "host"):
+        found = trueup("capacity", "--flavor", "lab.huge", "--by", by, "-f", "json").json()
+        counts = [one["now"] for one in found["flavors"]]
+        assert sum(one["fits"] for one in counts) == whole["fits"]
+        assert sum(one["hosts"] for one in counts) == whole["hosts"]
+
+
+def test_plain_amounts_and_traits(reporting):
+    ran = trueup("capacity", "--resources", "VCPU=1,MEMORY_MB=512", "--trait", "HW_CPU_X86_AVX2")
+    assert ran.code == 0
+    assert "VCPU=1,MEMORY_MB=512,HW_CPU_X86_AVX2" in ran.out
+    lacking = ("--resources", "VCPU=1", "--trait", "CUSTOM_NOBODY")
+    [row] = trueup("capacity", *lacking, "-f", "json").json()["flavors"]
+    assert row["now"]["fits"] == 0
+    assert {(one["kind"], one["what"]) for one in row["binds"]} >= {
+        ("filter", "required=CUSTOM_NOBODY")
+    }
+
+
+def test_a_snapshot_says_the_same_of_the_flavors_that_it_knows(reporting, tmp_path):
+    path = tmp_path / "cloud.snapshot"
+    trueup("snapshot", "save", path)
+    living = {one["name"]: one for one in trueup("capacity", "-f", "json").json()["flavors"]}
+    shutil.rmtree(reporting.folder)
+    ran = trueup("capacity", "--from", path, "-f", "json")
+    assert ran.code == 0
+    kept = {one["name"]: one for one in ran.json()["flavors"]}
+    assert kept
+    for name, one in kept.items():
+        assert one == living[name] | {"at_most": False, "not_counted": []}
+
+
+def test_a_silent_cell_gives_its_code(reporting):
+    (reporting.folder / "nova_cell2.sqlite").unlink()
+    ran = trueup("capacity", "-f", "json")
+    assert ran.code == 5
+    document = ran.json()
+    assert document["complete"] is False
+    assert len(document["hosts"]["not_read"]) == 3
+    assert "3 providers whose hosts were not read" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("--flavor", "m1.none"), "m1.none is no flavor; known: lab.huge, "),
+        (("--trait", "CUSTOM_FAST"), "only of use with --resources"),
+        (("--resources", "VCPU"), "is not CLASS=N"),
+        (("--resources", "VCPU=0"), "is not CLASS=N"),
+        (("--resources", "cpu=1"), "is not CLASS=N"),
+    ],
+)
+def test_what_cannot_be_counted_is_refused(reporting, words, reason):
+    ran = trueup("capacity", *words)
+    assert (ran.code, reason in ran.err) == (2, True), ran.err
+
+
+def test_a_plan_of_another_cloud_is_refused(nova_conf, plan_file, tmp_path):
+    document = json.loads(plan_file.read_text())
+    path = tmp_path / "edited.json"
+    document["plan"]["cells"] = ["elsewhere"]
+    path.write_text(json.dumps(document))
+    assert trueup("capacity", "--plan", path).code == 2
