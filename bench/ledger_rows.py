@@ -11,12 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 from bench.cloud import Cloud
-from trueup.placement.store.reads.ledger_rows import (
-    InventoryRow,
-    LedgerRows,
-    Names,
-    ProviderRow,
-)
+from trueup.placement.store.reads.ledger_rows import InventoryRow, LedgerRows, Names, ProviderRow
 
 _CLASSES = {"VCPU": 0, "MEMORY_MB": 1, "DISK_GB": 2, "PGPU": 3, "IPV4_ADDRESS": 4}
 _TRAITS = {"MISC_SHARES_VIA_AGGREGATE": 1}

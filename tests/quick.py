@@ -11,7 +11,7 @@ import pytest
 
 MARKER = "quick"
 TESTS = Path(__file__).parent
-FOLDERS = ("model", "placement", "reconcile", "scenarios", "lab", "cli", "docs")
+FOLDERS = ("model", "placement", "reconcile", "scenarios", "lab", "cli", "docs", "packaging")
 # Fixtures that start a server, and the names of servers as parameters.
 SERVERS = frozenset(
     {"browser", "mariadb_server", "postgresql_server", "recorded_cloud", "small_on"}

@@ -109,7 +109,7 @@ def test_what_git_ignores_is_not_ours(monkeypatch, tmp_path):
     for name in (tree.REPOSITORY / ".gitignore").read_text().split():
         path = tmp_path / name.replace("*", "any")
         if name.endswith("/"):
-            path.mkdir()
+            path.mkdir(parents=True)
             path /= "file"
         path.write_text("")
     (tmp_path / "ours.py").write_text("")

@@ -126,17 +126,11 @@ def test_the_plan_was_edited(cloud, plan_file, old, new):
     assert placement_json(cloud) == before
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", "nonsense", '{"digest": "x", "plan": {}}'])
-def test_the_plan_is_not_a_plan(cloud, tmp_path, text):
+def test_the_plan_is_not_a_plan(cloud, tmp_path):
     path = tmp_path / "plan.json"
-    path.write_text(text)
+    path.write_text("nonsense")
     ran = trueup("apply", "--nova-conf", cloud.nova_conf, path)
     refused(ran, 2, "cannot be used", "trueup plan --out")
-
-
-def test_the_plan_is_not_there(cloud, tmp_path):
-    ran = trueup("apply", "--nova-conf", cloud.nova_conf, tmp_path / "none.json")
-    refused(ran, 2, "No such file", "trueup plan --out")
 
 
 def test_the_plan_is_too_old(cloud, plan_file):

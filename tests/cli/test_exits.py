@@ -4,6 +4,7 @@
 import inspect
 from dataclasses import fields
 from datetime import datetime, timedelta
+from typing import Literal, get_args, get_origin
 
 import pytest
 
@@ -12,9 +13,9 @@ from trueup.cli.exits import explained
 from trueup.cli.terminal import options
 from trueup.exit_codes import ExitCode
 from trueup.reconcile import files
-from trueup.reconcile.audit import audit_file, observation
+from trueup.reconcile.audit import observation
 from trueup.reconcile.collect import selection
-from trueup.reconcile.copies import ledger_copy, rehearse, snapshot
+from trueup.reconcile.copies import ledger_copy, rehearse
 from trueup.reconcile.plan import plan, plan_file
 from trueup.reconcile.runs import journal, journals, undo
 from trueup.reconcile.sources import errors
@@ -34,12 +35,16 @@ def errors_of(module) -> list[type[Exception]]:
 
 
 MODULES = (
-    errors, audit_file, files, observation, plan, plan_file, journal, journals, selection,
-    snapshot, undo, options, outcomes, acknowledgement_file,
+    errors, files, observation, plan, plan_file, journal, journals, selection,
+    undo, options, outcomes, acknowledgement_file,
     ledger_copy, rehearse,
 )  # fmt: skip
 # What chooses the words, and is not said itself.
-NOT_SAID = {(errors.Unreachable, "cause"), (errors.LoginRefused, "role")}
+NOT_SAID = {
+    (errors.Unreachable, "cause"),
+    (errors.LoginRefused, "role"),
+    (files.FileUnreadable, "kind"),
+}
 ERRORS = [kind for module in MODULES for kind in errors_of(module)]
 
 
@@ -50,6 +55,8 @@ def example(kind: type[Exception]) -> Exception:
         name = getattr(field.type, "__name__", str(field.type))
         if name == "tuple" or "tuple" in str(field.type):
             return (f"{field.name}-1", f"{field.name}-2")
+        if get_origin(field.type) is Literal:
+            return get_args(field.type)[0]
         return VALUES.get(name, f"the-{field.name}")
 
     return kind(**{field.name: value(field) for field in fields(kind)})

@@ -111,6 +111,18 @@ def ask_hypervisors(
     patch.setattr("trueup.reconcile.sources.libvirt.Hypervisors.uri", uri)
 
 
+def as_in_a_console(patch: pytest.MonkeyPatch, nova_conf: Path, folder: Path) -> None:
+    """Let commands run in this folder as in a console of the pages' width, at the pages' time."""
+    patch.setenv("TRUEUP_NOVA_CONF", str(nova_conf))
+    patch.setenv("TRUEUP_STATE_DIR", str(folder / "state"))
+    patch.setenv("CLIFF_FIT_WIDTH", "1")
+    patch.setenv("COLUMNS", "120")
+    patch.setattr("trueup.cli.outcomes.INTERVAL_SECONDS", 0.01)
+    patch.setattr("trueup.cli.nova_manage.job.INTERVAL_SECONDS", 0.01)
+    patch.setattr("trueup.reconcile.clock.datetime", ClockOfThePages)
+    patch.chdir(folder)
+
+
 def let_report(cloud: RecordedCloud, page: str) -> None:
     for url in cloud.cell_urls.values() if UP in page else ():
         keep_alive(url, "nova-compute")
@@ -133,20 +145,13 @@ def test_a_page_prints_what_it_says(path, recorded_cloud, tmp_path, monkeypatch,
         neutron = contextlib.ExitStack()
         neutron.enter_context(recorded_neutron(cloud.name, cloud.nova_conf))
         request.addfinalizer(neutron.close)
-    monkeypatch.setenv("TRUEUP_NOVA_CONF", str(cloud.nova_conf))
-    monkeypatch.setenv("TRUEUP_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("CLIFF_FIT_WIDTH", "1")
-    monkeypatch.setenv("COLUMNS", "120")
+    as_in_a_console(monkeypatch, cloud.nova_conf, tmp_path)
     if CONF in page:
         connection = f"[placement_database]\nconnection = {cloud.placement_database_url}\n"
         (tmp_path / "placement.conf").write_text(connection)
     if haunted := GHOST.search(page):
         libvirtd = request.getfixturevalue("libvirtd")
         ask_hypervisors(cloud.nova_conf, haunted.groups(), libvirtd, monkeypatch)
-    monkeypatch.setattr("trueup.cli.outcomes.INTERVAL_SECONDS", 0.01)
-    monkeypatch.setattr("trueup.cli.nova_manage.writing.INTERVAL_SECONDS", 0.01)
-    monkeypatch.setattr("trueup.reconcile.clock.datetime", ClockOfThePages)
-    monkeypatch.chdir(tmp_path)
     names: dict[str, str] = {}
     rewritten = page
     for command, expected in commands(page):

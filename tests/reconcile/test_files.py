@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A file is written whole and durably, to the file that a path leads to, or not at all."""
 
+import gzip
 import os
 import stat
 from concurrent.futures import ThreadPoolExecutor
@@ -9,7 +10,30 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from trueup.reconcile.files import FileUnwritable, refuse_unwritable, write, write_once
+from trueup.reconcile.audit import audit_file
+from trueup.reconcile.copies import ledger_copy, snapshot
+from trueup.reconcile.files import (
+    FileUnreadable,
+    FileUnwritable,
+    refuse_unwritable,
+    write,
+    write_once,
+)
+from trueup.reconcile.plan import plan_file
+
+LOADS = {
+    "an audit": audit_file.load,
+    "a copy of a ledger": ledger_copy.load,
+    "a plan": plan_file.load,
+    "a snapshot": snapshot.load,
+}
+NOTHING_OF_OURS = [
+    b"", b"null", b"[]", b"{}", b"nonsense", b"\xff\xfe", b'{"taken_at": 1, "findings": []}',
+    b'{"digest": "x", "plan": {}}', b'{"format": 1}', gzip.compress(b""), gzip.compress(b"{}"),
+    gzip.compress(b"\xff"), gzip.compress(b'{"format": 1}'),
+    gzip.compress(b'{"format": 1, "anonymized": false, "facts": {}}'),
+    gzip.compress(b'{"format": 1, "anonymized": false}')[:-9],
+]  # fmt: skip
 
 
 def mode(path) -> int:
@@ -111,3 +135,15 @@ def test_a_write_that_fails_leaves_the_file_as_it_was(tmp_path, monkeypatch):
         write(path, b"two")
     assert path.read_bytes() == b"one"
     assert os.listdir(tmp_path) == ["plan.json"]
+
+
+@pytest.mark.parametrize("kind", LOADS)
+def test_what_trueup_did_not_write_is_refused_by_name(tmp_path, kind):
+    path = tmp_path / "of ours"
+    with pytest.raises(FileUnreadable, match="No such file"):
+        LOADS[kind](path)
+    for content in NOTHING_OF_OURS:
+        path.write_bytes(content)
+        with pytest.raises(FileUnreadable, match=f"it is not {kind}") as refused:
+            LOADS[kind](path)
+        assert refused.value.path == str(path)

@@ -32,6 +32,7 @@ from tests.simulator.rows import (
     MigrationRow,
     NodeRow,
     PortRow,
+    ProviderRow,
     ServerRow,
     ServiceRow,
     uuid_of,
@@ -137,11 +138,16 @@ class Cloud:
         self.aggregates = {RACK.uuid: RACK}
         self.host_mappings = {host.name: host.cell for host in HOSTS.values()}
         self.ports: dict[str, PortRow] = {}
+        # Ports that Neutron does not list, as one that was restored.
+        self.hidden_ports: set[str] = set()
+        # What a backup of Placement's database has.
+        self.backup: tuple[dict[str, ClaimRow], dict[str, ProviderRow]] | None = None
         # Where guests run: (uuid, host).
         self.guests: set[tuple[str, str]] = set()
         self.servers: dict[str, Server] = {}
-        # Hosts whose nova-compute does not run.
+        # Hosts whose nova-compute does not run, and those that are off: no hypervisor answers.
         self.stopped: set[str] = set()
+        self.off: set[str] = set()
         self.right: dict[str, tuple[Amounts, ...]] = {}
         # Consumers that were left with something wrong, and the defect names of it.
         self.drift: dict[str, frozenset[str]] = {}
@@ -186,9 +192,13 @@ class Cloud:
         return self.cells[host.cell].services[host.name]
 
     def is_up(self, host: Host) -> bool:
-        """Whether Nova considers the compute service of the host to be up."""
-        service = self.service(host)
-        return not service.forced_down and self.now - service.last_seen <= DOWN_AFTER
+        """Whether Nova considers the compute service of the host to be up, if it knows one."""
+        service = self.cells[host.cell].services.get(host.name)
+        return (
+            service is not None
+            and not service.forced_down
+            and self.now - service.last_seen <= DOWN_AFTER
+        )
 
     def consumers_of(self, server: Server) -> frozenset[str]:
         """The server and its migrations, which hold its resources during a move."""
@@ -266,7 +276,7 @@ class Cloud:
     # -- writes to Nova's API database ----------------------------------------------------------
 
     def map(self, server: Server, cell: str | None, queued_for_delete: bool = False) -> None:
-        self.mappings[server.uuid] = MappingRow(server.uuid, cell, queued_for_delete)
+        self.mappings[server.uuid] = MappingRow(server.uuid, cell, queued_for_delete, self.now)
 
     # -- writes to Neutron ----------------------------------------------------------------------
 
@@ -297,6 +307,21 @@ class Cloud:
             else:
                 self.ledger[consumer] = ClaimRow(amounts, 1)
 
+    def back_up(self) -> None:
+        self.backup = (dict(self.ledger), dict(self.providers))
+
+    def restore(self) -> None:
+        """Put Placement's database back. What differs since is drift, with whatever name."""
+        assert self.backup is not None
+        ledger, providers = self.backup
+        changed = {
+            one for one in {*ledger, *self.ledger} if ledger.get(one) != self.ledger.get(one)
+        }
+        self.ledger, self.providers = dict(ledger), dict(providers)
+        for consumer in changed - self.foreign:
+            self.right.setdefault(consumer, ({},))
+            self.drift[consumer] = frozenset()
+
     def hold(self, consumer: str, amounts: Amounts) -> None:
         """Write an allocation that is right from now on."""
         self.write(**{consumer: amounts})
@@ -326,6 +351,10 @@ class Cloud:
         """The consumer is left with something wrong, for which these defect names are right."""
         still = self.drift.get(consumer, frozenset()) if self.is_wrong(consumer) else frozenset()
         self.drift[consumer] = still | frozenset(names)
+
+    def unname(self, *consumers: str) -> None:
+        """Nobody can name what is wrong with them: it is to be reported as not checked."""
+        self.drift |= {one: frozenset() for one in consumers if one in self.drift}
 
     def ends(self, server: Server, consumer: str, last: Amounts, *names: str) -> None:
         """The operation has one write left, which leaves the consumer with `last`.

@@ -113,8 +113,9 @@ def _api_rows(cloud: Cloud, nova: NovaDatabases) -> Rows:
             _WRITTEN | {"cell_id": _NUMBERS[one.cell], "host": one.name} for one in HOSTS.values()
         ],
         api_tables.INSTANCE_MAPPINGS: [
-            _WRITTEN
-            | {
+            {
+                "created_at": START,
+                "updated_at": row.changed_at,
                 "instance_uuid": row.server,
                 "cell_id": _NUMBERS[row.cell] if row.cell else None,
                 "project_id": PROJECT,

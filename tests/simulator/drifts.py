@@ -35,7 +35,14 @@ class Drift:
         if self.of_maps:
             cloud.damage[server.uuid] = frozenset(self.names)
         else:
-            cloud.leave(server.uuid, *self.names)
+            cloud.leave(server.uuid, *(() if _may_be_elsewhere(cloud, server) else self.names))
+
+
+def _may_be_elsewhere(cloud: Cloud, server: Server) -> bool:
+    """Whether a move of it leaves open, beside such a drift, where its guest is."""
+    moves = [row for cell in cloud.cells.values() for row in cell.migrations.values()]
+    unclear = {("live-migration", "error"), ("evacuation", "error"), ("evacuation", "failed")}
+    return any((row.kind, row.status) in unclear for row in moves if row.server == server.uuid)
 
 
 def _placed(cloud: Cloud, server: Server) -> Host:

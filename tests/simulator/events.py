@@ -211,12 +211,34 @@ def _retry(cloud: Cloud, event: Event) -> None:
 
 
 def _evacuate(cloud: Cloud, event: Event) -> None:
-    server = _server(cloud, event, "active", "stopped", "error")
-    target = _up(cloud, event.words[1])
-    if server.host is None or cloud.is_up(server.host) or server.host.cell != target.cell:
+    server = cloud.servers.get(event.words[0])
+    if server is None or not server.settled or not cloud.is_misplaced(server):
+        server = _server(cloud, event, "active", "stopped", "error")
+    elif event.option("fails") or cloud.row(server).deleted or not _all_answer(cloud):
+        raise Impossible("this is not simulated, or it is deleted, or a cell is down")
+    target, known = _up(cloud, event.words[1]), cloud.row(server).host
+    if known is None or cloud.is_up(HOSTS[known]) or HOSTS[known].cell != target.cell:
         raise Impossible("it is not on another host of that cell that is down")
+    if target == server.host:
+        raise Impossible("its guest runs there, and the hypervisor takes no second one")
     move = evacuate(cloud, server, target, event.option("fails"))
     cloud.begin(server, "evacuation", move, target)
+
+
+def _all_answer(cloud: Cloud) -> bool:
+    return all(cell.answers for cell in cloud.cells.values())
+
+
+def _reset(cloud: Cloud, event: Event) -> None:
+    """`openstack server set --state active`: it changes nothing of where the guest is."""
+    server = cloud.servers.get(event.words[0])
+    if server is None or not server.settled or not cloud.has_row(server) or not _all_answer(cloud):
+        raise Impossible("there is no such server, or a cell is down")
+    row = cloud.row(server)
+    runs = (server.uuid, row.host) in cloud.guests or cloud.is_misplaced(server)
+    if row.vm_state != "error" or row.deleted or not runs:
+        raise Impossible("it is not in ERROR, or no guest of it runs")
+    cloud.save(server, vm_state="active")
 
 
 def _shelve(cloud: Cloud, event: Event) -> None:
@@ -317,6 +339,30 @@ def _cell_up(cloud: Cloud, event: Event) -> None:
     _cell(cloud, event, answers=False).answers = True
 
 
+def _back_up(cloud: Cloud) -> None:
+    cloud.back_up()
+
+
+def _restore_ledger(cloud: Cloud) -> None:
+    if cloud.backup is None or not all(server.settled for server in cloud.servers.values()):
+        raise Impossible("there is no backup, or Nova is about to write")
+    cloud.restore()
+
+
+def _hide_ports(cloud: Cloud, event: Event) -> None:
+    server = cloud.servers.get(event.words[0])
+    ports = cloud.ports_of(server) if server else ()
+    if not ports:
+        raise Impossible("it has no port")
+    cloud.hidden_ports |= {port.uuid for port in ports}
+
+
+def _show_ports(cloud: Cloud) -> None:
+    if not cloud.hidden_ports:
+        raise Impossible("none is hidden")
+    cloud.hidden_ports.clear()
+
+
 def _wait(cloud: Cloud, event: Event) -> None:
     seconds = int(event.words[0])
     if timedelta(seconds=seconds) > timedelta(seconds=10):
@@ -345,6 +391,7 @@ VERBS: dict[str, Callable[[Cloud, Event], None]] = {
     "live-migrate": _live_migrate,
     "retry": _retry,
     "evacuate": _evacuate,
+    "reset": _reset,
     "shelve": _shelve,
     "unshelve": _unshelve,
     "attach": _attach,
@@ -362,6 +409,10 @@ VERBS: dict[str, Callable[[Cloud, Event], None]] = {
     "thaw": _thaw,
     "cell-down": _cell_down,
     "cell-up": _cell_up,
+    "back-up": lambda cloud, event: _back_up(cloud),
+    "put-back": lambda cloud, event: _restore_ledger(cloud),
+    "hide-ports": _hide_ports,
+    "show-ports": lambda cloud, event: _show_ports(cloud),
     "wait": _wait,
     "plant": _plant,
 }

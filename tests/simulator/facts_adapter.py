@@ -2,6 +2,7 @@
 """An observation of the simulated cloud as Facts, equal to those that `collect` returns."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 
 from tests.simulator.observing import Observed
@@ -12,6 +13,7 @@ from tests.simulator.rows import (
     AggregateRow,
     CellRows,
     FlavorRow,
+    MappingRow,
     MigrationRow,
     NodeRow,
     PortRow,
@@ -21,6 +23,7 @@ from tests.simulator.rows import (
     uuid_of,
 )
 from trueup.reconcile.facts import (
+    DOMAINS_OF,
     LIBVIRT,
     NEUTRON,
     BuildRequest,
@@ -41,6 +44,7 @@ from trueup.reconcile.facts import (
     PortRequestGroup,
     Provider,
     SourceStatus,
+    Unsupported,
 )
 
 Cells = list[tuple[str, CellRows]]
@@ -57,7 +61,7 @@ def facts_of(seen: Observed) -> Facts:
         providers={uuid: _provider(row, seen.providers) for uuid, row in seen.providers.items()},
         consumers={uuid: row.amounts for uuid, row in seen.ledger.items()},
         owners={uuid: Owner(row.project, row.user) for uuid, row in seen.ledger.items()},
-        instances=tuple(_instances(cells, named)),
+        instances=tuple(_with_copies(row, seen) for row in _instances(cells, named)),
         migrations=tuple(_migrations(cells, named)),
         compute_nodes=tuple(row for row in _nodes(cells) if not row.deleted),
         deleted_compute_nodes=tuple(row for row in _nodes(cells) if row.deleted),
@@ -72,18 +76,21 @@ def facts_of(seen: Observed) -> Facts:
         build_requests=tuple(map(BuildRequest, sorted(seen.builds))),
         host_mappings=tuple(HostMapping(*pair) for pair in _mapped_hosts(seen)),
         host_aggregates=tuple(map(aggregate_of, seen.aggregates)),
-        instance_mappings=tuple(
-            InstanceMapping(
-                row.server, uuid_of(row.cell) if row.cell else None, PROJECT, row.queued_for_delete
-            )
-            for row in seen.mappings.values()
-        ),
+        instance_mappings=tuple(mapping_of(row) for row in seen.mappings.values()),
         ports=tuple(_port(row) for row in seen.ports if row.server),
         domains=tuple(
             Domain(uuid, host, uuid, "running", ours=True)
             for uuid, host in sorted(seen.guests or ())
         ),
     )
+
+
+def _with_copies(row: Instance, seen: Observed) -> Instance:
+    """The instance with the ports that Nova's network cache has, and Neutron does not list."""
+    hidden = [port for port in seen.hidden_ports if port.server == row.uuid and port.provider]
+    if not hidden:
+        return row
+    return replace(row, ports_hold=True, ports_holding=tuple(port.uuid for port in hidden))
 
 
 def instance_of(row: ServerRow, cell: str) -> Instance:
@@ -113,6 +120,13 @@ def instance_of(row: ServerRow, cell: str) -> Instance:
     )
 
 
+def mapping_of(row: MappingRow) -> InstanceMapping:
+    """A row of `instance_mappings`. When it changed is read only before a cell is chosen."""
+    cell = uuid_of(row.cell) if row.cell else None
+    changed_at = None if row.cell else row.changed_at
+    return InstanceMapping(row.server, cell, PROJECT, row.queued_for_delete, changed_at)
+
+
 def service_of(row: ServiceRow, cell: str) -> ComputeService:
     """A row of `services`."""
     return ComputeService(
@@ -133,7 +147,9 @@ def _coverage(seen: Observed) -> Coverage:
         SourceStatus(name, name not in silent, 1, "it is down" if name in silent else "")
         for name in CELLS
     )
-    asked = () if seen.guests is None else (SourceStatus(LIBVIRT, True),)
+    silent_hosts = (DOMAINS_OF.format(host) for host in sorted(seen.silent_hypervisors))
+    lacking = tuple(Unsupported(what, "it is off") for what in silent_hosts)
+    asked = () if seen.guests is None else (SourceStatus(LIBVIRT, True, unsupported=lacking),)
     neutron = SourceStatus(NEUTRON, True, answered_at=seen.read_until)
     return Coverage((SourceStatus("Placement", True), *cells, neutron, *asked))
 

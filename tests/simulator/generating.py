@@ -31,9 +31,10 @@ _LOSES = {"resize", "live-migrate", "confirm", "revert", "detach", "delete"}
 _ON_SERVERS = (
     "resize", "resize", "live-migrate", "live-migrate", "evacuate", "evacuate", "confirm",
     "confirm", "revert", "shelve", "unshelve", "attach", "detach", "delete", "soft-delete",
-    "restore", "boot", "retry", "retry",
+    "restore", "boot", "retry", "retry", "reset", "reset",
 )  # fmt: skip
 _ON_HOSTS = ("stop", "power-off", "start", "start", "force-down", "unforce-down", "unforce-down")
+_ON_SERVICES = ("back-up", "put-back", *3 * ("hide-ports", "show-ports"))
 _ON_CELLS = ("freeze", "thaw", "cell-down", "cell-up", "cell-up")
 
 
@@ -51,6 +52,8 @@ class Mix:
     plant: int = 5
     read: int = 8
     archive: int = 1
+    # Placement is put back from a backup, and Neutron hides ports.
+    services: int = 0
     # Whether requests to Placement may be lost, so that Nova leaves something wrong.
     loses: bool = True
     # No service dies within an operation, none that was forced down comes back, and nothing is
@@ -65,7 +68,7 @@ HEALTHY = Mix(plant=0, cells=0, crash=0, loses=False, calm=True)
 PLAIN = Mix(cells=0, crash=0, loses=False, calm=True, drifts=OF_LEDGER)
 MOVES = Mix(plant=0, cells=0)
 DRIFT = Mix(begin=25, plant=12, cells=0)
-EVERYTHING = Mix()
+EVERYTHING = Mix(services=6)
 _MIXES = (MOVES, DRIFT, EVERYTHING, PLAIN)
 
 _MAKERS: dict[str, Callable[[Random, Cloud], tuple[Event, ...]]] = {
@@ -78,6 +81,7 @@ _MAKERS: dict[str, Callable[[Random, Cloud], tuple[Event, ...]]] = {
     "wait": lambda rng, cloud: (_wait(rng),),
     "read": lambda rng, cloud: _read(rng),
     "archive": lambda rng, cloud: (Event("archive"),),
+    "services": lambda rng, cloud: (_on_service(rng),),
 }
 _ATTEMPTS = 20
 # The share of histories in which the cloud comes to rest at the end.
@@ -188,6 +192,11 @@ def _host(rng: Random, cloud: Cloud) -> tuple[Event, ...]:
 
 def _wait(rng: Random) -> Event:
     return Event("wait", (str(rng.choice((5, 61, 120, 700, 4000))),))
+
+
+def _on_service(rng: Random) -> Event:
+    verb = rng.choice(_ON_SERVICES)
+    return Event(verb, (rng.choice(SERVERS),) if verb == "hide-ports" else ())
 
 
 def _begin(rng: Random) -> Event:

@@ -147,6 +147,76 @@ def _unmapped(cloud: Cloud, host: Host) -> None:
     del cloud.host_mappings[host.name]
 
 
+def _service_renamed(cloud: Cloud, host: Host) -> None:
+    """`host` became the FQDN: service and compute node have another name, instances the old one."""
+    cell, name = cloud.cells[host.cell], f"{host.name}.example.org"
+    cell.services[name] = replace(cell.services[host.name], host=name)
+    cell.nodes[host.name] = replace(cell.nodes[host.name], host=name)
+    cloud.host_mappings[name] = host.cell
+    cloud.stopped.add(host.name)
+
+
+def _both_renamed(cloud: Cloud, host: Host) -> None:
+    """The same, and its node is new, with a provider of its own: one machine under two names."""
+    cell, name = cloud.cells[host.cell], f"{host.name}.example.org"
+    cell.services[name] = replace(cell.services[host.name], host=name)
+    cell.nodes[name] = NodeRow(uuid_of(name), name, name)
+    old = cloud.providers[host.root]
+    cloud.providers[uuid_of(name)] = ProviderRow(uuid_of(name), name, old.totals, traits=old.traits)
+    cloud.host_mappings[name] = host.cell
+    cloud.stopped.add(host.name)
+
+
+def _capitals(cloud: Cloud, host: Host) -> None:
+    """The service got its name in other letters."""
+    services = cloud.cells[host.cell].services
+    services[host.name.upper()] = replace(services.pop(host.name), host=host.name.upper())
+
+
+def _twin(cloud: Cloud, host: Host) -> None:
+    """A host of the other cell has the same name; Nova's API knows one of them."""
+    cell = cloud.cells["cell2" if host.cell == "cell1" else "cell1"]
+    cell.services[host.name] = cloud.cells[host.cell].services[host.name]
+    uuid = uuid_of(f"twin of {host.name}")
+    cell.nodes[host.name] = NodeRow(uuid, host.name, host.name)
+    old = cloud.providers[host.root]
+    cloud.providers[uuid] = ProviderRow(uuid, f"twin-{host.name}", old.totals, traits=old.traits)
+
+
+def _lost_nodes(cloud: Cloud, host: Host) -> None:
+    """The table of compute nodes has lost its rows in one cell."""
+    cloud.cells[host.cell].nodes.clear()
+
+
+def _lost_mappings(cloud: Cloud, host: Host) -> None:
+    cloud.host_mappings.clear()
+
+
+def _lost_aggregates(cloud: Cloud, host: Host) -> None:
+    cloud.aggregates = {u: replace(row, hosts=frozenset()) for u, row in cloud.aggregates.items()}
+
+
+def _lost_instance_mappings(cloud: Cloud, host: Host) -> None:
+    cloud.mappings.clear()
+
+
+def _lost_services(cloud: Cloud, host: Host) -> None:
+    cloud.cells[host.cell].services.clear()
+
+
+# After these, an operator has to look; no plan may touch a claim that is right.
+NAMES_AND_PARTS: dict[str, Callable[[Cloud, Host], None]] = {
+    "service-renamed": _service_renamed,
+    "both-renamed": _both_renamed,
+    "capitals": _capitals,
+    "twin": _twin,
+    "lost-nodes": _lost_nodes,
+    "lost-mappings": _lost_mappings,
+    "lost-aggregates": _lost_aggregates,
+    "lost-instance-mappings": _lost_instance_mappings,
+    "lost-services": _lost_services,
+}
+
 # An aggregate that Nova does not have.
 FOREIGN = uuid_of("of another service")
 # These are planted on a host with a server, the others on a host without one.

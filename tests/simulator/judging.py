@@ -142,7 +142,8 @@ class Judge:
         cloud = self._cloud
         truths = {consumer: Truth(({},), "it is another service's") for consumer in cloud.foreign}
         for server in cloud.servers.values():
-            hands_off, running = _hands_off(cloud, server), self._running(server.uuid)
+            hands_off = _hands_off(cloud, server, self._hypervisors)
+            running = self._running(server.uuid)
             for consumer in cloud.consumers_of(server):
                 held = cloud.held(consumer)
                 rights = cloud.acceptable_to(consumer)
@@ -156,7 +157,7 @@ class Judge:
         return frozenset(provider for host in hosts for provider in host.tree)
 
 
-def _hands_off(cloud: Cloud, server: Server) -> str:
+def _hands_off(cloud: Cloud, server: Server, hypervisors: bool) -> str:
     if server.busy:
         return f"an operation of Nova is under way ({server.doing or 'its service died'})"
     for cell in cloud.cells.values():
@@ -167,6 +168,10 @@ def _hands_off(cloud: Cloud, server: Server) -> str:
             if move.deleted or move.archived:
                 continue
             source = HOSTS[move.source]
+            runs = (server.uuid, source.name) in cloud.guests
+            if hypervisors and not runs and source.name not in cloud.off:
+                # A hypervisor that answers and has no domain of it is proof.
+                continue
             if move.status == "done" and cloud.is_up(source) and source != server.host:
                 return f"the nova-compute of {source.name}, which it was evacuated from, is up"
     return ""

@@ -7,14 +7,7 @@ from datetime import datetime
 
 from tests.simulator.cloud import Cloud
 from tests.simulator.places import CELLS
-from tests.simulator.rows import (
-    AggregateRow,
-    CellRows,
-    ClaimRow,
-    MappingRow,
-    PortRow,
-    ProviderRow,
-)
+from tests.simulator.rows import AggregateRow, CellRows, ClaimRow, MappingRow, PortRow, ProviderRow
 
 
 @dataclass
@@ -30,8 +23,11 @@ class Observed:
     host_mappings: Mapping[str, str] = field(default_factory=dict)
     aggregates: tuple[AggregateRow, ...] = ()
     ports: tuple[PortRow, ...] = ()
+    # Those that Neutron does not list. Nova's own copies have them.
+    hidden_ports: tuple[PortRow, ...] = ()
     # Where guests run, according to the hypervisors. None: they were not asked.
     guests: frozenset[tuple[str, str]] | None = None
+    silent_hypervisors: frozenset[str] = frozenset()
     cells: dict[str, CellRows | None] = field(default_factory=dict)
     # The rows of consumers that are no living server, read by uuid at the end.
     named: dict[str, CellRows | None] = field(default_factory=dict)
@@ -60,8 +56,11 @@ def observe(
         yield name
         observed.cells[name] = cloud.cells[name].read()
     yield "ports"
-    observed.ports = tuple(cloud.ports.values())
+    hidden = cloud.hidden_ports
+    observed.ports = tuple(row for row in cloud.ports.values() if row.uuid not in hidden)
+    observed.hidden_ports = tuple(row for row in cloud.ports.values() if row.uuid in hidden)
     observed.guests = frozenset(cloud.guests) if hypervisors else None
+    observed.silent_hypervisors = frozenset(cloud.off)
     alive = {row.uuid for rows in observed.cells.values() if rows for row in _living(rows)}
     asked, unknown = alive, (_wanted(observed) - alive) | suspects
     while unknown:

@@ -121,7 +121,8 @@ class MappingRow:
 
     server: str
     cell: str | None
-    queued_for_delete: bool = False
+    queued_for_delete: bool
+    changed_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

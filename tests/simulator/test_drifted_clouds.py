@@ -5,10 +5,29 @@ The truth is the simulator's. TRUEUP_HISTORIES sets how many clouds there are, T
 seed of the first.
 """
 
+from random import Random
+
+import pytest
+
+from tests.simulator import adapter
+from tests.simulator.cloud import Cloud
+from tests.simulator.generating import Mix
+from tests.simulator.host_drifts import HOST_DRIFTS, NAMES_AND_PARTS
 from tests.simulator.judging import Judge
-from tests.simulator.quiet import QuietCloud, audited, drifted, repaired_and_declined, subjects_of
+from tests.simulator.places import HOSTS
+from tests.simulator.quiet import (
+    QuietCloud,
+    audited,
+    drifted,
+    quiet_cloud,
+    repaired_and_declined,
+    subjects_of,
+)
 from tests.simulator.quiet import wrong_consumers as wrong_in
 from tests.simulator.reporting import seeds, story
+from tests.simulator.running import INTERVAL_SECONDS
+
+DAY = 86_400
 
 
 def wrong_subjects(quiet: QuietCloud) -> dict[str, frozenset[str]]:
@@ -50,3 +69,51 @@ def test_what_is_repaired_is_what_the_truth_says():
             )
             assert not repairable or is_told, f"{consumer} is still wrong; " + story(seed, quiet)
         assert not (after.findings & before) - declined, story(seed, quiet)
+
+
+ACTS = NAMES_AND_PARTS | {
+    # These need a server that they know.
+    name: drift.act
+    for name, drift in HOST_DRIFTS.items()
+    if name != "forgotten-in-use"
+}
+
+
+@pytest.mark.parametrize("hypervisors", [False, True], ids=["not asked", "hypervisors asked"])
+def test_no_plan_touches_what_is_right_where_hosts_or_tables_have_drifted(hypervisors):
+    """Renamed hosts, two hosts of one name, lost tables; beside drift of servers."""
+    for seed in seeds():
+        quiet, rng = drifted(seed), Random(seed)
+        kind = rng.choice(sorted(ACTS))
+        ACTS[kind](quiet.cloud, rng.choice(list(HOSTS.values())))
+        quiet.happened.append(kind)
+        quiet.cloud.wait(DAY)
+        assert violations(quiet.cloud, hypervisors) == [], story(seed, quiet)
+
+
+def violations(cloud: Cloud, hypervisors: bool) -> list[str]:
+    """What the steps of a plan would do wrong."""
+    first = audited(cloud, hypervisors)
+    cloud.wait(INTERVAL_SECONDS)
+    plan = adapter.planned(first, audited(cloud, hypervisors), cloud)
+    moment = Judge(cloud, hypervisors).now()
+    return [wrong for wrong in map(moment.wrong, plan.steps) if wrong]
+
+
+# Services die amid operations, and nothing else is wrong.
+DYING = Mix(plant=0, cells=0, crash=12, hosts=0, loses=False)
+
+
+def test_what_hangs_for_a_day_is_named():
+    """Tasks whose service died never end by themselves."""
+    hanging = 0
+    for seed in seeds():
+        quiet = quiet_cloud(seed, DYING)
+        quiet.cloud.wait(2 * DAY)
+        audit = audited(quiet.cloud)
+        for server in quiet.cloud.servers.values():
+            in_cell = server.stuck and quiet.cloud.has_row(server)
+            if in_cell and quiet.cloud.row(server).task_state and not server.gone:
+                assert server.uuid in audit.open, f"{server.name}; {story(seed, quiet)}"
+                hanging += 1
+    assert hanging

@@ -15,10 +15,9 @@ from trueup.capacity.ledger import view_of
 from trueup.capacity.places import LeftOut, Place, cells_of, in_order, places, unknown_hosts
 from trueup.capacity.room import ENDLESS, Fitting, Room, search_in
 from trueup.model.requests import CandidateRequest
+from trueup.placement.index.filters import Filter, Resource, filters_of, request_of, text_of
 from trueup.placement.index.search.all_trees import trees_with_candidates
 from trueup.placement.index.view.columns import View
-from trueup.placement.why.filters import Filter, Resource, filters_of, request_of
-from trueup.placement.why.words import text_of
 from trueup.reconcile.facts import Facts
 
 NUMA_TOPOLOGIES = "NUMA topologies"

@@ -9,6 +9,7 @@ from trueup.capacity import words
 from trueup.capacity.counting import Capacity, Count, Row
 from trueup.capacity.relocation import Failure
 from trueup.reconcile.report.audit_document import moment
+from trueup.reconcile.report.reasons import in_words
 
 # Raised when something is taken away or changes its meaning; what is added does not raise it.
 FORMAT = 1
@@ -32,7 +33,9 @@ def capacity_document(
             "not_read": list(found.unknown_hosts),
         },
         "flavors": [_row(row) for row in found.rows],
-        "refused": [{"name": one.name, "reason": one.reason} for one in found.not_askable],
+        "refused": [
+            {"name": one.name, "reason": in_words(one.reason)} for one in found.not_askable
+        ],
     }
 
 

@@ -25,6 +25,7 @@ from trueup.capacity.places import Place, cells_of, places
 from trueup.capacity.room import Claim, Room, Search, claims_of
 from trueup.model.requests import CandidateRequest
 from trueup.reconcile.facts import Facts, Instance
+from trueup.reconcile.reasons import Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Move:
     server: Instance
     to: str | None = None
     binds: Mapping[Binding, int] | None = None
-    reason: str = ""
+    reason: Reason | None = None
     gaps: frozenset[Gap] = frozenset()
     has_devices: bool = False
 

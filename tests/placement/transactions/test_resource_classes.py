@@ -6,9 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.placement.client import UUID, Client
-from trueup.model.errors import (
-    ResourceClassExists,
-)
+from trueup.model.errors import ResourceClassExists
 from trueup.placement.store.engine.database import Database
 from trueup.placement.store.rows import class_and_trait_names
 from trueup.placement.transactions import resource_classes

@@ -5,11 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.placement.client import UUID, Client
-from trueup.model.errors import (
-    ProviderNotFound,
-    StaleProvider,
-    TraitsNotFound,
-)
+from trueup.model.errors import ProviderNotFound, StaleProvider, TraitsNotFound
 from trueup.placement.store.engine.database import Database
 from trueup.placement.transactions import traits
 

@@ -5,13 +5,7 @@ import os
 
 import pytest
 
-from tests.real.cloud.processes import (
-    CommandFailed,
-    DidNotHappen,
-    processes_in,
-    run,
-    wait_until,
-)
+from tests.real.cloud.processes import CommandFailed, DidNotHappen, processes_in, run, wait_until
 
 # A server with a child; the child's number is the first line of its log.
 PARENT = ("sh", "-c", "sleep 600 & echo $!; wait")

@@ -144,13 +144,6 @@ def test_what_somebody_else_wrote_meanwhile_is_noticed(small, empty):
         write(copy, empty, meddle)
 
 
-@pytest.mark.parametrize("content", [b"", b"{}", b"[]", b"nonsense", b"\xff"])
-def test_what_is_no_copy_is_refused(tmp_path, content):
-    (tmp_path / "ledger.json").write_bytes(content)
-    with pytest.raises(FileUnreadable, match="not a copy"):
-        load(tmp_path / "ledger.json")
-
-
 def test_a_copy_of_another_format_is_refused(tmp_path):
     (tmp_path / "ledger.json").write_text('{"providers": [], "consumers": {}, "format": 9}')
     with pytest.raises(FileUnreadable, match="its format is 9"):

@@ -37,7 +37,7 @@ def test_owner_and_type_stay_as_they_were():
 
 
 def test_a_move_that_names_the_other_host_makes_it_a_residue_of_that_move():
-    moved = CLOUD.format("  live-migration of web from h1 to h2 error")
+    moved = CLOUD.format("  live-migration of web from h1 to h2 failed")
     assert verdicts(doubled_allocation, moved) == []
     assert len(verdicts(migration_residue, moved)) == 1
 

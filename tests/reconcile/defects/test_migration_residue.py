@@ -66,7 +66,7 @@ cell1
   host h1 VCPU=8 MEMORY_MB=8192
   host h2 VCPU=8 MEMORY_MB=8192
   server web on h1 VCPU=2 MEMORY_MB=256
-  live-migration of web from h1 to h2 error
+  live-migration of web from h1 to h2 failed
 holds web h1 VCPU=2 MEMORY_MB=256
 holds web h2 VCPU=2 MEMORY_MB=256
 """

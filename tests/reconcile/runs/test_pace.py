@@ -11,6 +11,7 @@ from tests.scenarios.drafting import OWNER
 from trueup.reconcile.facts import Allocations
 from trueup.reconcile.runs.pace import (
     CREATED_TOGETHER,
+    EASED_SECONDS_MAX,
     ONE_BY_ONE,
     Pace,
     Throttle,
@@ -85,9 +86,73 @@ def test_a_bundle_is_not_endless_and_a_rate_is_one_of_steps():
 def test_a_throttle_lets_no_more_through_than_the_pace_allows():
     throttle = Throttle(Pace(concurrency=3, per_second=50))
     began = time.monotonic()
-    threads = [Thread(target=throttle.wait) for _ in range(6)]
+
+    def step() -> None:
+        with throttle.turn():
+            pass
+
+    threads = [Thread(target=step) for _ in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert time.monotonic() - began >= 5 / 50
+
+
+class Time:
+    """A clock that moves only while somebody sleeps or works."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.slept: list[float] = []
+
+    def clock(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        if seconds:
+            self.slept.append(seconds)
+
+
+def waits(pace: Pace, works: list[float]) -> list[float]:
+    """For how long a throttle lets wait before each step, and after all, if steps take so long."""
+    time = Time()
+    throttle = Throttle(pace, time.clock, time.sleep)
+    found = []
+    for seconds in [*works, 0.0]:
+        before = time.now
+        throttle.hold()
+        found.append(time.now - before)
+        with throttle.turn():
+            time.now += seconds
+    return found
+
+
+def test_slow_answers_slow_a_run_down_until_they_are_quick_again():
+    works = [0.1, 3.0, 3.0, 3.0, 0.1, 0.1]
+    assert waits(Pace(slow_after=2.0), works) == pytest.approx([0, 0, 3, 6, 12, 0, 0])
+
+
+def test_a_run_never_waits_for_ever_for_slow_services():
+    assert max(waits(Pace(slow_after=2.0), [5.0] * 9)) == EASED_SECONDS_MAX
+
+
+def test_without_a_limit_no_step_is_too_slow():
+    assert waits(Pace(), [100.0] * 3) == [0, 0, 0, 0]
+
+
+def test_a_pause_lasts_as_long_as_its_file_and_is_told_once(tmp_path):
+    file, told, slept = tmp_path / "pause", [], []
+    file.touch()
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 3:
+            file.unlink()
+
+    throttle = Throttle(Pace(pause=file, paused=told.append), sleep=sleep)
+    throttle.hold()
+    throttle.hold()
+    assert len(slept) == 3
+    assert told == [file]

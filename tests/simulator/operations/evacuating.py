@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from tests.simulator.cloud import LONG, SHORT, Cloud, Operation, Server
 from tests.simulator.places import Host, both, without
+from tests.simulator.rows import Amounts
 
 RESIDUE = ("evacuation-residue",)
 # The statuses of evacuations after which a starting nova-compute cleans up.
@@ -17,12 +18,13 @@ def evacuate(cloud: Cloud, server: Server, target: Host, fails: str = "") -> Ope
     `fails`: at `scheduling` or `claim`; `lost`: at the claim, and the target's claim stays;
     `started`: the same, after the target has started the guest.
     """
-    source = server.host
-    assert source is not None
-    before = cloud.acceptable_to(server.uuid)
+    assert server.host is not None
+    before, left = cloud.acceptable_to(server.uuid), _left_on(cloud, server)
     cloud.save(server, task_state="rebuilding")
     yield SHORT
     cloud.migrate(server, "evacuation", "accepted", None)
+    # Nova evacuates it from the host that it knows, wherever its guest is.
+    cloud.progress(server, source=cloud.row(server).host)
     yield LONG
     if fails == "scheduling":
         cloud.progress(server, status="error")
@@ -53,8 +55,16 @@ def evacuate(cloud: Cloud, server: Server, target: Host, fails: str = "") -> Ope
     cloud.save(server, host=target.name)
     yield SHORT
     cloud.progress(server, status="done")
-    cloud.is_right(server.uuid, cloud.claim_of(server, target))
-    cloud.leave(server.uuid, *RESIDUE)
+    cloud.is_right(server.uuid, both(cloud.claim_of(server, target), left))
+    cloud.leave(server.uuid, *(() if left else RESIDUE))
+
+
+def _left_on(cloud: Cloud, server: Server) -> Amounts:
+    """What it holds of a host that Nova does not have it on, where its guest runs on."""
+    host = server.host
+    if host is None or not cloud.is_misplaced(server):
+        return {}
+    return {uuid: row for uuid, row in cloud.held(server.uuid).items() if uuid in host.tree}
 
 
 def _fail(cloud: Cloud, server: Server, target: Host, fails: str) -> Operation:
@@ -85,7 +95,15 @@ def stop_service(cloud: Cloud, host: Host) -> None:
 def power_off(cloud: Cloud, host: Host) -> None:
     """The host dies with all its guests."""
     cloud.stopped.add(host.name)
-    cloud.guests -= {one for one in cloud.guests if one[1] == host.name}
+    cloud.off.add(host.name)
+    for uuid in [uuid for uuid, name in cloud.guests if name == host.name]:
+        cloud.guests.discard((uuid, host.name))
+        server = cloud.server_of(uuid)
+        if server and server.settled and server.host not in (None, host):
+            # A guest that ran beside the one that Nova knows.
+            rights = (without(one, host.tree) for one in cloud.acceptable_to(uuid))
+            cloud.is_right(uuid, *rights)
+            cloud.leave(uuid)
 
 
 def force_down(cloud: Cloud, host: Host, down: bool) -> None:
@@ -113,6 +131,7 @@ def start_service(cloud: Cloud, host: Host) -> None:
         if name == host.name and _is_deleted(cloud, host, uuid):
             cloud.guests.discard((uuid, name))
     cloud.stopped.discard(host.name)
+    cloud.off.discard(host.name)
     cloud.wait(0)
 
 

@@ -68,6 +68,9 @@ def _complete(cloud: Cloud, server: Server, target: Host, lost: bool) -> Operati
 
 def _roll_back(cloud: Cloud, server: Server, status: str, lost: bool) -> Operation:
     yield from give_back(cloud, server, lost)
+    if lost and status == "error":
+        # As after the last steps failed: without hypervisors it is not certain that it stayed.
+        cloud.unname(server.uuid, server.migration)
     cloud.save(server, task_state=None)
     yield SHORT
     cloud.progress(server, status=status)

@@ -38,6 +38,7 @@ from trueup.reconcile.copies.snapshot import load
 from trueup.reconcile.facts import PLACEMENT, Facts, Flavor
 from trueup.reconcile.plan import refuse_foreign
 from trueup.reconcile.plan.plan_file import load as load_plan
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.report.tables import Columns, Table
 from trueup.reconcile.runs import Observer
 from trueup.reconcile.wording import counted
@@ -308,9 +309,10 @@ def tell(found: Capacity, facts: Facts) -> None:
         say(left_out)
     if found.unknown_hosts:
         number = counted(len(found.unknown_hosts), "provider")
-        say(f"Not counted: {number} whose hosts were not read, because {facts.coverage.gap}.")
+        gap = in_words(facts.coverage.gap)
+        say(f"Not counted: {number} whose hosts were not read, because {gap}.")
     gaps = {row.asked.name: row.gaps for row in found.rows if row.gaps}
     for name, open_gaps in gaps.items():
         say(f"{name}: at most so many, because this is not counted: {words.not_counted(open_gaps)}")
     for one in found.not_askable:
-        say(f"{one.name}: Nova refuses a server with it: {one.reason}")
+        say(f"{one.name}: Nova refuses a server with it: {in_words(one.reason)}")

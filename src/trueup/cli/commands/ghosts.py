@@ -10,6 +10,7 @@ from pathlib import Path
 from trueup.cli.driving import Driven, Driver, code_of_all
 from trueup.cli.judging import add_audit_options, audit_options, summarize
 from trueup.cli.outcomes import (
+    SLOW_AFTER_SECONDS,
     add_interval_option,
     add_limit_option,
     add_writing_options,
@@ -37,12 +38,7 @@ from trueup.reconcile.runbooks.ghosts import (
     remedy,
     removes_definitions,
 )
-from trueup.reconcile.runs import (
-    Observer,
-    Planned,
-    plan,
-    undefined_in,
-)
+from trueup.reconcile.runs import Observer, Planned, plan, undefined_in
 from trueup.reconcile.runs.journals import interrupted
 from trueup.reconcile.runs.pace import ONE_BY_ONE
 from trueup.reconcile.sources.cloud import Cloud
@@ -153,6 +149,8 @@ def _refuse_of_writing(arguments: argparse.Namespace) -> None:
         "--limit": arguments.limit is not None,
         "--concurrency": arguments.concurrency != ONE_BY_ONE.concurrency,
         "--rate": arguments.rate is not None,
+        "--slow-after": arguments.slow_after != SLOW_AFTER_SECONDS,
+        "--pause-file": arguments.pause_file is not None,
         "--yes": arguments.yes and not (arguments.domain and arguments.out),
     }
     for option in (option for option, there in given.items() if there):

@@ -11,19 +11,11 @@ from trueup.exit_codes import ExitCode
 from trueup.lab.embedded import embedded_placement
 from trueup.reconcile.collect import collect
 from trueup.reconcile.copies import ledger_copy
-from trueup.reconcile.copies.ledger_copy import (
-    AmountBelowOne,
-    CopyRefused,
-    LedgerCopy,
-    Progress,
-)
+from trueup.reconcile.copies.ledger_copy import AmountBelowOne, CopyRefused, LedgerCopy, Progress
 from trueup.reconcile.copies.rehearse import LedgerNotRehearsable, Rehearsal, rehearse
 from trueup.reconcile.plan import refuse_foreign
 from trueup.reconcile.plan.plan_file import load
-from trueup.reconcile.report.rehearsals import (
-    REHEARSAL_COLUMNS,
-    rehearsal_table,
-)
+from trueup.reconcile.report.rehearsals import REHEARSAL_COLUMNS, rehearsal_table
 from trueup.reconcile.report.tables import Table
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.wording import counted

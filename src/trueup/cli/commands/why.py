@@ -2,9 +2,11 @@
 """trueup why: which hosts each filter of a query for candidates leaves out."""
 
 import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cliff.columns import FormattableColumn
 from cliff.lister import Lister
@@ -15,7 +17,11 @@ from trueup.cli.terminal.usage import with_short_errors
 from trueup.exit_codes import ExitCode, table
 from trueup.placement import why
 from trueup.placement.config import ConfigurationUnusable
-from trueup.placement.why.explain import Step
+from trueup.placement.why.explain import Explanation, Step
+
+if TYPE_CHECKING:
+    from trueup.cli.commands.why_server import AskedServer
+    from trueup.reconcile.scheduling import FilterStep
 
 COLUMNS = ("Filter", "Hosts left", "Left without it", "Nearest that it leaves out")
 
@@ -39,8 +45,9 @@ class WhyCommand(Lister):
     """Why a query finds no host: how many are left after each filter, and what others lack.
 
     QUERY is that of GET /allocation_candidates: 'resources=VCPU:4&required=HW_CPU_X86_AVX2'. It may
-    also come from a log, or be made of a flavor and an image. The ledger is read from Placement's
-    database; nothing is written.
+    also come from a log, or be made of a flavor and an image. With --server, Nova's databases have
+    the query, and Nova's own filters follow. The ledger is read from Placement's database; nothing
+    is written.
     """
 
     # argparse's own parsers know no other way.
@@ -75,18 +82,66 @@ class WhyCommand(Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         """One row for each filter."""
-        question = _question(parsed_args)
         words = placement_words(parsed_args)
+        _refuse_two_questions(parsed_args)
+        if parsed_args.server is not None:
+            return COLUMNS, self._of_server(parsed_args, words)
+        question = _question(parsed_args)
         reason = why.why(words, parsed_args.database, question)
         found = reason.explanation
         if not found.left:
             self.exit_code = ExitCode.FINDINGS
         say(why.verdict(found))
-        first = ("all hosts", found.hosts, "", Lines([]))
-        return COLUMNS, [first, *(_row(step, reason.names) for step in found.steps)]
+        return COLUMNS, [_all(found), *(_row(step, reason.names) for step in found.steps)]
+
+    def _of_server(self, arguments: argparse.Namespace, words: list[str]) -> list[tuple[Any, ...]]:
+        """The rows of Placement's filters, and then those of Nova's."""
+        asked = _ask_server(arguments)
+
+        def answer(query: str) -> why.Reason:
+            question = _asked(why.question_of(query, None))
+            try:
+                return why.why(words, arguments.database, question, always_without=True)
+            except why.QuestionUnusable as error:
+                raise why.QuestionUnusable(
+                    f"Placement refuses the query, so Nova finds no host: {error}"
+                ) from error
+
+        reason = answer(asked.query.text)
+        found, candidates = reason.explanation, {*reason.explanation.with_candidates}
+        again: list[tuple[Any, ...]] = []
+        if asked.query.fallback:
+            candidates |= {*answer(asked.query.fallback).explanation.with_candidates}
+            again = [("the same with VCPU for PCPU", len(candidates), "", Lines([]))]
+        result = asked.filtered(sorted(candidates))
+        for line in asked.remarks(result, len(candidates)):
+            say(line)
+        say(asked.verdict(result, len(candidates)) or why.verdict(found))
+        self.exit_code = asked.code(result)
+        steps = [
+            _row(step, reason.names, len(result.passing.intersection(step.without or ())))
+            for step in found.steps
+        ]
+        rows = [*steps, *again, *map(_row_of_nova, result.steps)]
+        hopeless = not result.left
+        return [_all(found), *(row if hopeless else (*row[:2], "", row[3]) for row in rows)]
 
 
 def _add_question(parser: argparse.ArgumentParser) -> None:
+    server = parser.add_argument_group("the query of a server, and the filters of Nova's scheduler")
+    server.add_argument("--server", metavar="UUID", help="a server that found no host")
+    server.add_argument(
+        "--move",
+        metavar="MOVE",
+        help="where it may move: live-migration, resize:FLAVOR, evacuate or unshelve",
+    )
+    server.add_argument(
+        "--nova-conf",
+        metavar="FILE",
+        type=Path,
+        help="nova.conf of nova-scheduler, with [api_database] and [filter_scheduler] "
+        "(default: $TRUEUP_NOVA_CONF or /etc/nova/nova.conf)",
+    )
     parser.add_argument(
         "--from-log",
         metavar="FILE",
@@ -111,16 +166,23 @@ def _add_question(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _question(arguments: argparse.Namespace) -> why.Question:
+def _refuse_two_questions(arguments: argparse.Namespace) -> None:
     if (arguments.from_log is None) != (arguments.request_id is None):
         raise why.QuestionUnusable("--from-log and --request-id are only of use together")
-    named = (arguments.query, arguments.from_log, arguments.flavor)
+    named = (arguments.query, arguments.from_log, arguments.flavor, arguments.server)
     if sum(one is not None for one in named) != 1:
         raise why.QuestionUnusable(
-            "name a query, or a log and a request id, or a flavor, and only one of them"
+            "name a query, or a log and a request id, or a flavor, or a server: only one"
         )
+    if arguments.server is None and (arguments.move or arguments.nova_conf):
+        raise why.QuestionUnusable("--move and --nova-conf are only of use with --server")
+    if arguments.server is not None and arguments.microversion is not None:
+        raise why.QuestionUnusable("--microversion would be ignored: Nova chooses it")
     if arguments.flavor is None and (arguments.image or arguments.volume or arguments.os_cloud):
         raise why.QuestionUnusable("--image, --volume and --os-cloud are only of use with --flavor")
+
+
+def _question(arguments: argparse.Namespace) -> why.Question:
     if arguments.flavor is not None:
         return _asked(why.question_of(_query_of_flavor(arguments), arguments.microversion))
     if arguments.from_log is None:
@@ -142,18 +204,32 @@ def _asked(question: why.Question) -> why.Question:
 
 
 def _query_of_flavor(arguments: argparse.Namespace) -> str:
-    # The other half of Trueup, which need not be installed where nothing of Nova is asked.
     from trueup.cli.commands.why_flavor import FlavorRefused, query_of_flavor
-    from trueup.cli.exits import explained
 
-    try:
+    with _other_half(FlavorRefused):
         return query_of_flavor(
             arguments.flavor,
             arguments.image,
             arguments.os_cloud,
             volume_backed=arguments.volume,
         )
-    except FlavorRefused as error:
+
+
+def _ask_server(arguments: argparse.Namespace) -> "AskedServer":
+    from trueup.cli.commands.why_server import ServerRefused, ask
+
+    with _other_half(ServerRefused):
+        return ask(arguments.nova_conf, arguments.server, arguments.move)
+
+
+@contextmanager
+def _other_half(refused: type[Exception]) -> Iterator[None]:
+    """Around what asks the other half of Trueup, which need not be installed."""
+    from trueup.cli.exits import explained
+
+    try:
+        yield
+    except refused as error:
         raise why.QuestionUnusable(str(error)) from error
     except Exception as error:
         known = explained(error)
@@ -162,9 +238,23 @@ def _query_of_flavor(arguments: argparse.Namespace) -> str:
         raise _CloudFailed(*known) from error
 
 
-def _row(step: Step, names: dict[str, str]) -> tuple[Any, ...]:
+def _all(found: Explanation) -> tuple[Any, ...]:
+    return "all hosts", found.hosts, "", Lines([])
+
+
+def _row(step: Step, names: dict[str, str], without: int | None = None) -> tuple[Any, ...]:
     near = [f"{names.get(miss.root_uuid, miss.root_uuid)}: {miss.lacks}" for miss in step.nearest]
-    more = step.lost - len(near)
-    words = [*near, f"and {more} more"] if more > 0 else near
-    without = "" if step.left_without is None else step.left_without
-    return why.text_of(step.filter), step.left, without, Lines(words)
+    left = step.left_without if without is None else without
+    return why.text_of(step.filter), step.left, "" if left is None else left, _near(near, step.lost)
+
+
+def _row_of_nova(step: "FilterStep") -> tuple[Any, ...]:
+    near = [f"{name}: {lacks}" for name, lacks in step.nearest]
+    if not step.known:
+        near = ["not known to Trueup for this request"]
+    return step.name, step.left, step.left_without or 0, _near(near, step.lost)
+
+
+def _near(near: list[str], lost: int) -> Lines:
+    more = lost - len(near)
+    return Lines([*near, f"and {more} more"] if more > 0 else near)

@@ -8,14 +8,14 @@ undo` takes back.
 
 import argparse
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from trueup.cli.exits import explained
-from trueup.cli.nova_manage.output import ERROR, Invalid, Output
-from trueup.cli.nova_manage.writing import Writing
+from trueup.cli.nova_manage.job import Job
+from trueup.cli.nova_manage.options import Invalid
 from trueup.reconcile.audit import Observation
-from trueup.reconcile.collect.selection import EVERYTHING, Selection, SelectionUnknown
+from trueup.reconcile.collect.selection import Selection, SelectionUnknown
 from trueup.reconcile.defects import (
     evacuation_residue,
     migration_residue,
@@ -25,10 +25,9 @@ from trueup.reconcile.defects import (
 )
 from trueup.reconcile.facts import Facts
 from trueup.reconcile.plan import LimitExceeded, Plan, refuse_too_large
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.runs.journal import Outcome
-from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.steps import State, held_in
-from trueup.reconcile.verdicts import AuditOptions
 from trueup.reconcile.wording import counted
 
 RELEASED = frozenset(
@@ -53,29 +52,32 @@ class Orphan:
     step: str
 
 
-def audit(
-    arguments: argparse.Namespace, cloud: Cloud, options: AuditOptions, output: Output
-) -> int:
+def audit(job: Job) -> int:
     """Run the command; its return code. Raises what reading and writing a cloud raises."""
-    writing = Writing(cloud, options, arguments, _selection(arguments))
-    first = _observed(arguments, writing)
-    incomplete = _tell_gaps(first, output)
+    arguments = job.arguments
+    if wanted := arguments.provider_uuid:
+        job = replace(job, selection=Selection(providers=frozenset({wanted})))
+    first = _observed(job)
+    incomplete = _tell_gaps(first, job)
     findings = tuple(row for row in first.audit.findings if row.defect in RELEASED)
     if not findings:
         return CODE_FAILED if incomplete else CODE_CLEAN
-    seconds = writing.seconds_between(findings, writes=arguments.delete)
-    result = writing.planned(first, findings, seconds)
+    seconds = job.seconds_between(findings, writes=arguments.delete)
+    result = job.planned(first, findings, seconds)
     outcomes: dict[str, Outcome] = {}
     if arguments.delete:
         try:
             refuse_too_large(result.plan, arguments.limit)
         except LimitExceeded as limit:
-            return _refused(limit, output)
-        outcomes = {step.id: outcome for step, outcome in writing.applied(result.plan)}
+            known = explained(limit)
+            assert known is not None
+            job.tell(f"An error has occurred:\n{known[1]}", always=True)
+            return CODE_FAILED
+        outcomes = {step.id: outcome for step, outcome in job.applied(result.plan)}
     orphans = list(_orphans(result.plan, result.second.facts, arguments.provider_uuid))
-    failed = _tell(orphans, outcomes, arguments.delete, output)
+    failed = _tell(orphans, outcomes, job)
     for one in result.plan.declined:
-        output.note(f"{one.finding.subject.uuid} keeps what it holds: {one.reason}.")
+        job.note(f"{one.finding.subject.uuid} keeps what it holds: {in_words(one.reason)}.")
     left = bool(result.plan.declined)
     if failed or incomplete or (arguments.delete and left):
         return CODE_FAILED
@@ -97,21 +99,16 @@ def refuse(arguments: argparse.Namespace) -> None:
         raise Invalid(_no_provider(arguments.provider_uuid)) from error
 
 
-def _observed(arguments: argparse.Namespace, writing: Writing) -> Observation:
+def _observed(job: Job) -> Observation:
     """The first observation. Raises Invalid for a provider that is not there."""
+    wanted = job.arguments.provider_uuid
     try:
-        first = writing.observed()
+        first = job.observed()
     except SelectionUnknown as unknown:
         raise Invalid(_no_provider(unknown.name)) from unknown
-    wanted = arguments.provider_uuid
     if wanted and wanted not in first.facts.providers:
         raise Invalid(_no_provider(wanted))
     return first
-
-
-def _selection(arguments: argparse.Namespace) -> Selection:
-    wanted = arguments.provider_uuid
-    return Selection(providers=frozenset({wanted})) if wanted else EVERYTHING
 
 
 def _no_provider(uuid: str) -> str:
@@ -137,48 +134,40 @@ def _kept(consumer: str, provider: str, after: State | None) -> bool:
     return held is not None and provider in held.amounts
 
 
-def _tell(
-    orphans: Iterable[Orphan], outcomes: Mapping[str, Outcome], delete: bool, output: Output
-) -> bool:
+def _tell(orphans: Iterable[Orphan], outcomes: Mapping[str, Outcome], job: Job) -> bool:
     """Print a line for each; whether something could not be released."""
     number, failed = 0, False
     for one in orphans:
         what = f"llocations for consumer UUID {one.consumer} on Resource Provider {one.provider}"
         outcome = outcomes.get(one.step)
-        if not delete:
-            output.tell(f"A{what} can be deleted: {dict(one.amounts)}")
+        if not job.arguments.delete:
+            job.tell(f"A{what} can be deleted: {dict(one.amounts)}")
         elif outcome and outcome.result == "done":
-            output.tell(f"Deleted a{what}: {dict(one.amounts)}")
+            job.tell(f"Deleted a{what}: {dict(one.amounts)}")
         else:
-            reason = outcome.reason if outcome else "its turn did not come"
-            output.always(f"Not able to delete a{what}: {reason}")
+            reason = in_words(outcome.reason) if outcome else "its turn did not come"
+            job.tell(f"Not able to delete a{what}: {reason}", always=True)
             failed = True
             continue
         number += 1
     if number:
-        output.tell(f"Processed {counted(number, 'allocation')}.")
+        job.tell(f"Processed {counted(number, 'allocation')}.")
     return failed
 
 
-def _tell_gaps(first: Observation, output: Output) -> bool:
+def _tell_gaps(first: Observation, job: Job) -> bool:
     """Say what was not judged, and what is left alone; whether the evidence is incomplete."""
     facts = first.facts
     coverage = first.audit.coverage
     for one in coverage.missing:
-        output.note(f"{one.source} does not answer: {one.reason}. What it may know is left alone.")
+        job.note(f"{one.source} does not answer: {one.reason}. What it may know is left alone.")
     for one in coverage.behind:
-        output.note(f"{one.source}: {one.behind}. What it may know is left alone.")
+        job.note(f"{one.source}: {one.behind}. What it may know is left alone.")
     for one in coverage.damaged:
         words = f"{counted(one.lost_rows, 'row')} cannot be read"
-        output.note(f"{one.source}: {words}. What they may say is left alone.")
+        job.note(f"{one.source}: {words}. What they may say is left alone.")
     rows = [(row.subject.uuid, row.reason) for row in first.audit.left_alone]
     rows += [(row.subject.uuid, row.reason) for row in first.audit.unchecked]
     for uuid, reason in sorted(row for row in rows if row[0] in facts.consumers):
-        output.note(f"{uuid} keeps what it holds: {reason}.")
+        job.note(f"{uuid} keeps what it holds: {in_words(reason)}.")
     return not coverage.complete
-
-
-def _refused(limit: LimitExceeded, output: Output) -> int:
-    known = explained(limit)
-    output.always(f"An error has occurred:\n{known[1] if known else limit}")
-    return CODE_FAILED if known else ERROR

@@ -18,44 +18,45 @@ from trueup.cli.nova_manage.instance_lines import (
     neutron_silent,
     told,
 )
-from trueup.cli.nova_manage.output import ERROR, PLACEMENT_SILENT, Invalid, Output
-from trueup.cli.nova_manage.writing import Writing
+from trueup.cli.nova_manage.job import Job
+from trueup.cli.nova_manage.options import ERROR, PLACEMENT_SILENT, Invalid
 from trueup.reconcile.collect.selection import EVERYTHING, Selection, SelectionUnknown
 from trueup.reconcile.defects import wrong_owner
 from trueup.reconcile.facts import Facts, Instance
 from trueup.reconcile.plan import CELL_ZERO, Remedy, refuse_too_large, remedy_of_defect
+from trueup.reconcile.reasons import Reason
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.runs.journal import Outcome, StepOutcome
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.nova.contract import NovaCell
 from trueup.reconcile.steps import Held, Step, releases
-from trueup.reconcile.verdicts import AuditOptions, Declined, Finding
+from trueup.reconcile.verdicts import Finding
 
 CODE_HEALED, CODE_MAX_REACHED, CODE_NOTHING = 0, 1, 4
 
 
-def heal_allocations(
-    arguments: argparse.Namespace, cloud: Cloud, options: AuditOptions, output: Output
-) -> int:
+def heal_allocations(job: Job) -> int:
     """Run the command; its return code. Raises what reading and writing a cloud raises."""
+    arguments = job.arguments
     arguments.max_count = _count(arguments)
     if arguments.skip_port_allocations:
-        cloud, options = replace(cloud, neutron=None), replace(options, without_ports=True)
-    cells = _cells(arguments, cloud)
-    writing = Writing(cloud, options, arguments, _selection(arguments), owners=True)
+        job = job.without_ports()
+    cells = _cells(arguments, job.cloud)
+    job = replace(job, selection=_selection(arguments), owners=True)
     try:
-        healing = _healing(arguments, writing, cells)
+        healing = _healing(job, cells)
     except SelectionUnknown:
         # The named instance is in no database any more.
-        output.tell("Processed 0 instances.")
+        job.tell("Processed 0 instances.")
         return CODE_NOTHING
     except Unreachable as silence:
         if silence.source != "Placement":
             raise
-        output.always(PLACEMENT_SILENT)
-        output.note(f"{silence.reason}.")
+        job.tell(PLACEMENT_SILENT, always=True)
+        job.note(f"{silence.reason}.")
         return CODE_NOT_UPDATED
-    return _tell(arguments, healing, cells, output)
+    return _tell(job, healing, cells)
 
 
 def refuse(arguments: argparse.Namespace) -> None:
@@ -109,30 +110,30 @@ def _selection(arguments: argparse.Namespace) -> Selection:
     return EVERYTHING
 
 
-def _healing(arguments: argparse.Namespace, writing: Writing, cells: Iterable[NovaCell]) -> Healing:
+def _healing(job: Job, cells: Iterable[NovaCell]) -> Healing:
     """Plan what two observations confirm, and write it; what became of each instance.
 
     Raises LimitExceeded if more instances than that would hold less of something: what only adds
     is not limited, as in Nova's command.
     """
-    first = writing.observed()
+    arguments, first = job.arguments, job.observed()
     _refuse_foreign_ports(arguments, first.facts)
     findings, later = _to_heal(arguments, first.audit.findings, first.facts, cells)
     empty = Healing(first.facts, writes=not arguments.dry_run, forced=arguments.force)
     # PARITY: without Neutron, nothing is healed.
     if not findings or neutron_silent(first.facts):
         return empty
-    seconds = writing.seconds_between(findings, writes=empty.writes)
-    result = writing.planned(first, findings, seconds, _with_owner(findings))
+    seconds = job.seconds_between(findings, writes=empty.writes)
+    result = job.planned(first, findings, seconds, _with_owner(findings))
     subjects = {one.id: one.subject.uuid for one in result.plan.findings}
     steps = {subjects[reason]: step for step in result.plan.steps for reason in step.because}
-    declined = {one.finding.subject.uuid: one.reason for one in result.plan.declined}
+    declined = {one.finding.subject.uuid: in_words(one.reason) for one in result.plan.declined}
     planned = replace(empty, facts=result.second.facts, steps=steps, declined=declined, later=later)
     if not planned.writes:
         return planned
     releasing = tuple(step for step in result.plan.steps if releases(step))
     refuse_too_large(replace(result.plan, steps=releasing), arguments.limit)
-    return replace(planned, outcomes=_ended(writing.applied(result.plan), subjects))
+    return replace(planned, outcomes=_ended(job.applied(result.plan), subjects))
 
 
 def _refuse_foreign_ports(arguments: argparse.Namespace, facts: Facts) -> None:
@@ -184,10 +185,10 @@ def _with_owner(findings: Iterable[Finding]) -> Remedy:
     """PARITY: Nova corrects the owner by the same write that adds what is missing."""
     owners = {one.subject.uuid: one for one in findings if one.defect == wrong_owner.NAME}
 
-    def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+    def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
         steps = remedy_of_defect(finding, facts)
         owner = owners.get(finding.subject.uuid)
-        if owner is None or owner.id == finding.id or isinstance(steps, Declined):
+        if owner is None or owner.id == finding.id or isinstance(steps, Reason):
             return steps
         return tuple(_owned(step, facts.alive[finding.subject.uuid]) for step in steps)
 
@@ -221,25 +222,24 @@ def _ended(outcomes: Iterable[StepOutcome], subjects: Mapping[str, str]) -> dict
     return ended
 
 
-def _tell(
-    arguments: argparse.Namespace, healing: Healing, cells: Iterable[NovaCell], output: Output
-) -> int:
+def _tell(job: Job, healing: Healing, cells: Iterable[NovaCell]) -> int:
     """Print a line for each instance; the return code, which is that of the first failure."""
     silent = {one.source: one.reason for one in healing.facts.coverage.missing}
     codes: list[int] = []
     healed = 0
     for cell in cells:
         if cell.name in silent:
-            output.always(f"An error has occurred:\n{cell.name}: {silent[cell.name]}")
+            job.tell(f"An error has occurred:\n{cell.name}: {silent[cell.name]}", always=True)
             codes.append(ERROR)
             continue
         rows = _candidates(cell.uuid, healing.facts, {*healing.steps, *healing.declined})
-        output.tell(f"Found {len(rows)} candidate instances.")
+        job.tell(f"Found {len(rows)} candidate instances.")
         for one in (told(row, healing) for row in rows if row.uuid not in healing.later):
-            (output.always if one.always or one.code else output.tell)(one.line)
+            job.tell(one.line, always=one.always or one.code is not None)
             codes += [one.code] if one.code else []
             healed += one.healed
-    reached = arguments.max_count is not None and healed >= arguments.max_count
-    output.tell(f"{'Max count reached. ' if reached else ''}Processed {healed} instances.")
+    most = job.arguments.max_count
+    reached = most is not None and healed >= most
+    job.tell(f"{'Max count reached. ' if reached else ''}Processed {healed} instances.")
     ending = CODE_MAX_REACHED if reached else CODE_HEALED if healed else CODE_NOTHING
     return codes[0] if codes else ending

@@ -2,12 +2,16 @@
 """The options of Nova 34's `nova-manage placement`, with its names, and a few of our own."""
 
 import argparse
+from dataclasses import dataclass
 from pathlib import Path
 
 from trueup.cli.judging import add_audit_options
 from trueup.cli.verb import add_state_option
 
 CATEGORY = "placement"
+# Nova's return codes for an input that is not valid, and for an error that it did not foresee.
+INVALID, ERROR = 127, 255
+PLACEMENT_SILENT = "Unable to communicate with the Placement API."
 # How many steps are written side by side, if --concurrency does not say.
 CONCURRENCY = 4
 # Each command: what it does, then Nova's options: name, the word for its value, help.
@@ -36,6 +40,13 @@ _LIMITED = {
     "heal_allocations": "how many instances may hold less of something afterwards",
     "audit": "how many consumers may be released",
 }
+
+
+@dataclass(eq=False)
+class Invalid(Exception):
+    """The command line asks for what is not there or contradicts itself, in Nova's words."""
+
+    line: str
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

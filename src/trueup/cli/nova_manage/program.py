@@ -4,6 +4,7 @@
 import argparse
 import logging
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,20 +16,15 @@ from trueup.cli.exits import explained
 from trueup.cli.judging import audit_options
 from trueup.cli.nova_manage import audit
 from trueup.cli.nova_manage.heal_allocations import heal_allocations, refuse
-from trueup.cli.nova_manage.options import add_options
-from trueup.cli.nova_manage.output import ERROR, INVALID, Invalid, Output
+from trueup.cli.nova_manage.job import Job
+from trueup.cli.nova_manage.options import ERROR, INVALID, Invalid, add_options
 from trueup.cli.nova_manage.sync_aggregates import sync_aggregates
 from trueup.cli.terminal.options import refuse_meaningless
+from trueup.cli.terminal.progress import interrupted
 from trueup.cli.terminal.usage import with_short_errors
-from trueup.exit_codes import ExitCode
 from trueup.reconcile.clock import now
 from trueup.reconcile.sources.cloud import Cloud
-from trueup.reconcile.sources.connect import (
-    ConfFiles,
-    Databases,
-    from_nova_conf,
-    usual_nova_conf,
-)
+from trueup.reconcile.sources.connect import ConfFiles, Databases, from_nova_conf, usual_nova_conf
 from trueup.reconcile.verdicts import Acknowledgement, AuditOptions
 
 
@@ -41,31 +37,29 @@ class NovaManageCommand(Command):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
-        output = Output(parsed_args.verbose)
         if parsed_args.debug:
             logging.getLogger().setLevel(logging.DEBUG)
         try:
-            return self._run(parsed_args, output)
+            return self._run(parsed_args)
         except Invalid as invalid:
-            output.always(invalid.line)
+            sys.stdout.write(f"{invalid.line}\n")
             return INVALID
         except KeyboardInterrupt:
-            output.note(f"{ExitCode.INTERRUPTED.meaning}.")
-            return ExitCode.INTERRUPTED
+            return interrupted()
         except Exception as error:
             known = explained(error)
             if known is None:
                 raise
             # PARITY: Nova prints a traceback where we have a sentence.
-            output.always(f"An error has occurred:\n{known[1]}")
+            sys.stdout.write(f"An error has occurred:\n{known[1]}\n")
             return ERROR
 
-    def _run(self, arguments: argparse.Namespace, output: Output) -> int:
+    def _run(self, arguments: argparse.Namespace) -> int:
         refuse_meaningless(arguments)
         check, act = _ACTIONS[arguments.action]
         check(arguments)
         with _cloud(arguments) as cloud:
-            return act(arguments, cloud, _options(arguments), output)
+            return act(Job(cloud, _options(arguments), arguments))
 
 
 @contextmanager

@@ -5,20 +5,18 @@ As Nova's command, which only adds. It continues after a host that it cannot pla
 wrote is a run that `trueup undo` takes back.
 """
 
-import argparse
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from trueup.cli.nova_manage.output import ERROR, PLACEMENT_SILENT, Output
-from trueup.cli.nova_manage.writing import Writing
+from trueup.cli.nova_manage.job import Job
+from trueup.cli.nova_manage.options import ERROR, PLACEMENT_SILENT
 from trueup.reconcile.defects import aggregate_drift
 from trueup.reconcile.facts import Facts, HostAggregate
-from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.steps import Aggregates, Step
-from trueup.reconcile.verdicts import AuditOptions
 
 (
     CODE_DONE, CODE_SEVERAL_NODES, CODE_PLACEMENT, CODE_NOT_UPDATED, CODE_NOT_MAPPED, CODE_NO_NODE,
@@ -35,51 +33,49 @@ class _Synchronized:
     reasons: Mapping[str, str] = field(default_factory=dict)
 
 
-def sync_aggregates(
-    arguments: argparse.Namespace, cloud: Cloud, options: AuditOptions, output: Output
-) -> int:
+def sync_aggregates(job: Job) -> int:
     """Run the command; its return code. Raises what reading and writing a cloud raises."""
-    # Ports say nothing of aggregates.
-    writing = Writing(replace(cloud, neutron=None), replace(options, without_ports=True), arguments)
     try:
-        done = _synchronized(writing, output)
+        # Ports say nothing of aggregates.
+        done = _synchronized(job.without_ports())
     except Unreachable as silence:
         if silence.source != "Placement":
             raise
-        output.always(PLACEMENT_SILENT)
+        job.tell(PLACEMENT_SILENT, always=True)
         return CODE_PLACEMENT
     codes: list[int] = []
     for aggregate in done.facts.host_aggregates:
         for host in aggregate.hosts:
-            codes += _tell(host, aggregate, done, output)
+            codes += _tell(host, aggregate, done, job)
     for one in done.facts.coverage.missing:
-        output.always(f"An error has occurred:\n{one.source}: {one.reason}")
+        job.tell(f"An error has occurred:\n{one.source}: {one.reason}", always=True)
         codes.append(ERROR)
     # PARITY: Nova ends at once with the first two, and of the others returns the last.
     ending = [code for code in codes if code in (CODE_SEVERAL_NODES, CODE_NOT_UPDATED)]
     return (ending or [max(codes, default=CODE_DONE)])[0]
 
 
-def _synchronized(writing: Writing, output: Output) -> _Synchronized:
+def _synchronized(job: Job) -> _Synchronized:
     """Add what is missing. Raises what reading and writing a cloud raises."""
-    first = writing.observed()
-    reasons = {row.subject.uuid: row.reason for row in first.audit.left_alone}
-    reasons |= {row.subject.uuid: row.reason for row in first.audit.unchecked}
+    first = job.observed()
+    reasons = {row.subject.uuid: in_words(row.reason) for row in first.audit.left_alone}
+    reasons |= {row.subject.uuid: in_words(row.reason) for row in first.audit.unchecked}
     found = tuple(row for row in first.audit.findings if row.defect == aggregate_drift.NAME)
     if not found:
         return _Synchronized(first.facts, reasons=reasons)
-    result = writing.planned(first, found, writing.seconds_between(found, writes=False))
+    result = job.planned(first, found, job.seconds_between(found, writes=False))
     steps = tuple(_adding(result.plan.steps))
     if steps != result.plan.steps:
-        output.note(
+        job.note(
             "some providers are in aggregates of Nova that their hosts are not in. nova-manage "
             "does not take them out, and neither does this command; 'trueup plan' does."
         )
     only = replace(result.plan, steps=steps, effects=())
-    reasons |= {one.finding.subject.uuid: one.reason for one in result.plan.declined}
+    reasons |= {one.finding.subject.uuid: in_words(one.reason) for one in result.plan.declined}
     written: set[str] = set()
-    for step, outcome in writing.applied(only):
-        reasons |= dict.fromkeys(step.subjects, outcome.reason)
+    partial = [step for step in steps if step not in result.plan.steps]
+    for step, outcome in job.applied(only, partial):
+        reasons |= dict.fromkeys(step.subjects, in_words(outcome.reason))
         written |= step.subjects if outcome.result == "done" else set()
     return _Synchronized(result.second.facts, frozenset(written), reasons)
 
@@ -96,9 +92,7 @@ def _adding(steps: Iterable[Step]) -> Iterator[Step]:
             yield msgspec.structs.replace(step, changes=(kept,))
 
 
-def _tell(
-    host: str, aggregate: HostAggregate, done: _Synchronized, output: Output
-) -> Iterator[int]:
+def _tell(host: str, aggregate: HostAggregate, done: _Synchronized, job: Job) -> Iterator[int]:
     """Print how a host fared in an aggregate; Nova's code if it did not work."""
     facts, mapping = done.facts, done.facts.host_mapping.get(host)
     nodes = facts.nodes_by_host.get((mapping.cell, host), ()) if mapping else ()
@@ -119,7 +113,7 @@ def _tell(
         words = f"no resource provider ({nodes[0].uuid}) was found. Restart its nova-compute."
         code = CODE_NO_PROVIDER
     elif _is_in(nodes[0].uuid, aggregate, done):
-        output.tell(
+        job.tell(
             f"Successfully added host ({host}) and provider ({nodes[0].uuid}) to aggregate "
             f"({aggregate.uuid})."
         )
@@ -127,7 +121,7 @@ def _tell(
     else:
         reason = done.reasons.get(nodes[0].uuid) or "its compute node or its tree is not judged"
         words, code = f"provider ({nodes[0].uuid}): {reason}.", CODE_NOT_UPDATED
-    output.always(failed + words)
+    job.tell(failed + words, always=True)
     yield code
 
 

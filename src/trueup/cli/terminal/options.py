@@ -12,6 +12,7 @@ _ABOVE_ZERO = {
     "cell_timeout": "--cell-timeout",
     "replan": "--replan",
     "rate": "--rate",
+    "slow_after": "--slow-after",
     "seconds": "--seconds",
     "concurrency": "--concurrency",
     "rounds": "--rounds",

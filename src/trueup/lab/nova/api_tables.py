@@ -3,14 +3,7 @@
 
 from sqlalchemy import Column, Float, ForeignKey, Integer, MetaData, Table, Text, UniqueConstraint
 
-from trueup.lab.nova.columns import (
-    flag,
-    identity,
-    required_string,
-    string,
-    text,
-    written,
-)
+from trueup.lab.nova.columns import flag, identity, required_string, string, text, written
 
 API_SCHEMA = MetaData()
 
@@ -155,4 +148,34 @@ QUOTA_CLASSES = Table(
     string("class_name"),
     string("resource"),
     Column("hard_limit", Integer),
+)
+
+INSTANCE_GROUPS = Table(
+    "instance_groups",
+    API_SCHEMA,
+    *written(),
+    identity(),
+    string("user_id"),
+    string("project_id"),
+    required_string("uuid", 36),
+    string("name"),
+)
+
+INSTANCE_GROUP_MEMBER = Table(
+    "instance_group_member",
+    API_SCHEMA,
+    *written(),
+    identity(),
+    string("instance_uuid"),
+    Column("group_id", Integer, ForeignKey("instance_groups.id"), nullable=False),
+)
+
+INSTANCE_GROUP_POLICY = Table(
+    "instance_group_policy",
+    API_SCHEMA,
+    *written(),
+    identity(),
+    string("policy"),
+    Column("group_id", Integer, ForeignKey("instance_groups.id"), nullable=False),
+    text("rules"),
 )

@@ -278,3 +278,15 @@ PCI_DEVICES = Table(
 # Where `nova-manage db archive_deleted_rows` moves instances and their migrations to.
 SHADOW_INSTANCES = INSTANCES.to_metadata(CELL_SCHEMA, name="shadow_instances")
 SHADOW_MIGRATIONS = MIGRATIONS.to_metadata(CELL_SCHEMA, name="shadow_migrations")
+
+INSTANCE_FAULTS = Table(
+    "instance_faults",
+    CELL_SCHEMA,
+    *written_and_deleted(),
+    identity(),
+    Column("instance_uuid", String(36), ForeignKey("instances.uuid")),
+    required_integer("code"),
+    string("message"),
+    text("details"),
+    string("host"),
+)

@@ -93,14 +93,21 @@ def question_in(lines: Iterable[str], request_id: str) -> Question:
     return found
 
 
-def why(words: Sequence[str], database_url: str | None, question: Question) -> Reason:
+def why(
+    words: Sequence[str],
+    database_url: str | None,
+    question: Question,
+    *,
+    always_without: bool = False,
+) -> Reason:
     """Explain a query over the database of placement.conf, or over another one.
 
-    `words` are options of the command line, as --config-file. Raises QuestionUnusable,
-    LedgerAway and ConfigurationUnusable.
+    `words` are options of the command line, as --config-file. With `always_without`, also what is
+    left without each filter where there are candidates. Raises QuestionUnusable, LedgerAway and
+    ConfigurationUnusable.
     """
     with closing(open_ledger(words, database_url)) as database:
-        return reason_in(database, question)
+        return reason_in(database, question, always_without=always_without)
 
 
 def open_ledger(words: Sequence[str], database_url: str | None) -> Database:
@@ -126,13 +133,13 @@ def reading(database: Database) -> Iterator[Transaction]:
         ) from error
 
 
-def reason_in(database: Database, question: Question) -> Reason:
+def reason_in(database: Database, question: Question, *, always_without: bool = False) -> Reason:
     """Explain a query. Raises QuestionUnusable, LedgerAway and ConfigurationUnusable."""
     pairs = parse_qsl(question.query, keep_blank_values=True)
     try:
         request = candidates.parse(pairs, question.version)
         with reading(database) as tx:
-            explanation = explain(request, load(tx))
+            explanation = explain(request, load(tx), always_without=always_without)
             return Reason(explanation, _names(tx, explanation))
     except Refused as refused:
         # What follows the first line is the schema of the whole query.

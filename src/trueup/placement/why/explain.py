@@ -6,16 +6,16 @@ above 0 if and only if the search finds candidates for the request.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from trueup.model.errors import ResourceClassNotFound, TraitNotFound
 from trueup.model.requests import CandidateRequest
+from trueup.placement.index.filters import Filter, filters_of, filters_without, request_of
 from trueup.placement.index.search.candidates import roots_with_candidates
 from trueup.placement.index.view.columns import NO_PROVIDERS, View
 from trueup.placement.index.view.forest import NO_PARENT, Positions
-from trueup.placement.why.filters import Filter, filters_of, filters_without, request_of
 from trueup.placement.why.lacking import NearMiss, nearest
 
 NEAREST_MAX = 3
@@ -29,11 +29,16 @@ class Step:
     left: int
     lost: int
     nearest: tuple[NearMiss, ...]
-    left_without: int | None
-    """How many hosts all other filters leave. None where the request has candidates anyway.
+    without: tuple[str, ...] | None
+    """The hosts that all other filters leave. None where that is not asked for.
 
     Of the only resource class of a group, one unit is still asked for.
     """
+
+    @property
+    def left_without(self) -> int | None:
+        """How many those are."""
+        return None if self.without is None else len(self.without)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +47,19 @@ class Explanation:
 
     hosts: int
     steps: tuple[Step, ...]
+    with_candidates: tuple[str, ...]
 
     @property
     def left(self) -> int:
         """How many hosts have candidates."""
-        return self.steps[-1].left if self.steps else self.hosts
+        return len(self.with_candidates)
 
 
-def explain(request: CandidateRequest, view: View) -> Explanation:
-    """How many hosts are left after each filter.
+def explain(request: CandidateRequest, view: View, *, always_without: bool = False) -> Explanation:
+    """How many hosts are left after each filter; and without each, if none is left after all.
 
-    Raises ResourceClassNotFound or TraitNotFound where the search does.
+    With `always_without`, in any case. Raises ResourceClassNotFound or TraitNotFound where the
+    search does.
     """
     roots_with_candidates(request, view)
     filters = filters_of(request)
@@ -65,18 +72,18 @@ def explain(request: CandidateRequest, view: View) -> Explanation:
         near = nearest(one, lost, view, NEAREST_MAX)
         steps.append(Step(one, len(after), len(lost), near, None))
         before = after
-    if len(before):
-        return Explanation(len(all_hosts), tuple(steps))
-    without = [
-        len(_hosts(filters_without(one, filters), request, view, all_hosts)) for one in filters
-    ]
-    return Explanation(
-        len(all_hosts),
-        tuple(
-            Step(step.filter, step.left, step.lost, step.nearest, left)
-            for step, left in zip(steps, without, strict=True)
-        ),
-    )
+    if not len(before) or always_without:
+        others = (
+            _hosts(filters_without(one, filters), request, view, all_hosts) for one in filters
+        )
+        without = [_uuids(positions, view) for positions in others]
+        pairs = zip(steps, without, strict=True)
+        steps = [replace(step, without=uuids) for step, uuids in pairs]
+    return Explanation(len(all_hosts), tuple(steps), _uuids(before, view))
+
+
+def _uuids(positions: Positions, view: View) -> tuple[str, ...]:
+    return tuple(view.forest.uuids[position] for position in positions.tolist())
 
 
 def _hosts(

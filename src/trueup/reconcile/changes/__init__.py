@@ -117,8 +117,6 @@ def not_restorable(step: Step, providers: Mapping[str, Provider]) -> str:
     It is empty for nearly every step. `providers` are those of the facts that it was made from.
     """
     for held in (held_in(change.before) for change in step.changes):
-        if words := allocations.below_one(held, "holds"):
-            return f"{words} now, and Placement takes no amount below 1"
         if words := allocations.without_inventory(held, providers):
             return f"{words} now, which has no inventory of it, and Placement takes no such amount"
     return ""

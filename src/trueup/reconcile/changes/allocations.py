@@ -2,7 +2,7 @@
 """Allocations of one or several consumers: written with their generations, in one request."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -40,8 +40,6 @@ def write(change: Change, cloud: Cloud) -> Reply:
     allocations with SQL. SAFETY: it holds nothing since the refusal named the generation, and
     whoever fills it meanwhile changes that, so a write at that generation is guarded too.
     """
-    if words := below_one(held_in(change.after)):
-        return Reply(False, sent=False, reason=f"{words}, and Placement takes no amount below 1")
     reply = _send(change, cloud)
     if reply.accepted or not reply.definite or not _EMPTY.search(reply.reason):
         return reply
@@ -51,33 +49,18 @@ def write(change: Change, cloud: Cloud) -> Reply:
     return replace(reply, named={**change.version, **left})
 
 
-def below_one(held: Mapping[str, Allocations | None], verb: str = "would hold") -> str:
-    """The first amount below 1, in words; only a row that was changed by hand has one."""
-    found = (
-        f"{consumer} {verb} {name}={amount} of {provider}"
-        for consumer, provider, name, amount in _each(held)
-        if amount < 1
-    )
-    return next(found, "")
-
-
 def without_inventory(
     held: Mapping[str, Allocations | None], providers: Mapping[str, Provider]
 ) -> str:
     """The first amount of a class that its provider has no inventory of, in words."""
     found = (
         f"{consumer} holds {name}={amount} of {provider}"
-        for consumer, provider, name, amount in _each(held)
+        for consumer, one in held.items()
+        for provider, row in (one.amounts if one else {}).items()
+        for name, amount in row.items()
         if provider in providers and name not in providers[provider].inventories
     )
     return next(found, "")
-
-
-def _each(held: Mapping[str, Allocations | None]) -> Iterator[tuple[str, str, str, int]]:
-    for consumer, one in held.items():
-        for provider, row in (one.amounts if one else {}).items():
-            for name, amount in row.items():
-                yield consumer, provider, name, amount
 
 
 def version_after(change: Change) -> Version:

@@ -176,9 +176,9 @@ def _refuse_below_one(copy: LedgerCopy) -> None:
     """Raise AmountBelowOne for an amount that only a row has that was changed by hand."""
     for consumer, held in copy.consumers.items():
         for provider, row in held.amounts.items():
-            for name, amount in row.items():
-                if amount < 1:
-                    raise AmountBelowOne(consumer, provider, name, amount)
+            below = [AmountBelowOne(consumer, provider, *one) for one in row.items() if one[1] < 1]
+            if below:
+                raise below[0]
 
 
 def save(copy: LedgerCopy, path: Path) -> None:

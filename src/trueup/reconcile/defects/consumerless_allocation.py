@@ -7,11 +7,7 @@ resources. The same goes for all but one of several rows of one consumer, provid
 """
 
 from trueup.reconcile.rules.ledger_faults import by_fsck, finder
-from trueup.reconcile.verdicts import (
-    Need,
-    Scope,
-    Severity,
-)
+from trueup.reconcile.verdicts import Need, Scope, Severity
 
 NAME = "consumerless-allocation"
 TITLE = "More of a provider is used than its listed allocations hold"

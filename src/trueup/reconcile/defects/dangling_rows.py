@@ -8,11 +8,7 @@ Only Placement's own database shows such rows.
 """
 
 from trueup.reconcile.rules.ledger_faults import by_fsck, finder
-from trueup.reconcile.verdicts import (
-    Need,
-    Scope,
-    Severity,
-)
+from trueup.reconcile.verdicts import Need, Scope, Severity
 
 NAME = "dangling-rows"
 TITLE = "Rows belong to a provider that does not exist"

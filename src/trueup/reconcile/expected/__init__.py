@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Expected allocations: what an instance should hold, on which providers, how certainly. Pure."""
 
-from trueup.reconcile.expected.candidates import candidate_query
+from trueup.reconcile.expected.candidates import Demands, candidate_query
 from trueup.reconcile.expected.comparison import (
     Difference,
     agrees,
@@ -25,3 +25,4 @@ from trueup.reconcile.expected.parts import (
     share_of,
 )
 from trueup.reconcile.expected.ports import RequestedGroup, requested_groups_on
+from trueup.reconcile.expected.required_traits import required_traits

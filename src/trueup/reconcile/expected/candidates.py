@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The query for allocation candidates that Nova's scheduler makes of a flavor and an image."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from trueup.reconcile.expected.groups import UNSUFFIXED, flavor_groups
@@ -11,18 +12,40 @@ from trueup.reconcile.facts import Flavor
 
 _POLICIES = ("none", "isolate")
 # The scheduler adds this to every query (nova.scheduler.request_filter, compute_status_filter).
-_OF_EVERY_QUERY = ("root_required", "!COMPUTE_STATUS_DISABLED")
+_OF_EVERY_QUERY = "!COMPUTE_STATUS_DISABLED"
+
+
+@dataclass(frozen=True, slots=True)
+class Demands:
+    """What the settings of the scheduler, and the request, add to what flavor and image ask for.
+
+    A host has all of the traits at its root, is in one aggregate of each `member_of` and in none of
+    `not_member_of`, and in this tree.
+    """
+
+    root_required: frozenset[str] = frozenset()
+    member_of: tuple[tuple[str, ...], ...] = ()
+    not_member_of: tuple[str, ...] = ()
+    in_tree: str | None = None
+
+
+NO_DEMANDS = Demands()
 
 
 def candidate_query(
-    flavor: Flavor, image: Mapping[str, str], *, volume_backed: bool
+    flavor: Flavor,
+    image: Mapping[str, str],
+    *,
+    volume_backed: bool,
+    demands: Demands = NO_DEMANDS,
+    pinning: bool = True,
 ) -> str | Unknown:
-    """The query, for hosts that have PCPU if the CPU policy asks for it.
+    """The query; with `pinning`, for hosts that have PCPU if the CPU policy asks for it.
 
-    It has neither what ports, PCI devices and device profiles request, nor what the settings of the
-    scheduler add, nor its limit. Unknown, if Nova refuses the flavor with this image.
+    It has neither what ports, PCI devices and device profiles request, nor the scheduler's limit.
+    Unknown, if Nova refuses the flavor with this image.
     """
-    groups = flavor_groups(flavor, image, volume_backed=volume_backed)
+    groups = flavor_groups(flavor, image, volume_backed=volume_backed, pinning=pinning)
     if isinstance(groups, Unknown):
         return groups
     traits = required_traits(flavor, image)
@@ -30,13 +53,23 @@ def candidate_query(
         return traits
     amounts = {group.suffix: group.amounts for group in groups}
     suffixes = sorted(amounts.keys() | {one for one, row in traits.items() if _any(row)})
-    parameters = [_OF_EVERY_QUERY]
+    parameters = [*_of_demands(demands)]
     for suffix in suffixes or [UNSUFFIXED]:
         parameters += _of_group(suffix, amounts.get(suffix, {}), traits.get(suffix))
     policy = flavor.extra_specs.get("group_policy")
     if policy in _POLICIES:
         parameters.append(("group_policy", policy))
     return urlencode(sorted(parameters), safe=":,!")
+
+
+def _of_demands(demands: Demands) -> Iterator[tuple[str, str]]:
+    yield "root_required", ",".join([*sorted(demands.root_required), _OF_EVERY_QUERY])
+    for one in demands.member_of:
+        yield "member_of", f"in:{','.join(one)}"
+    if demands.not_member_of:
+        yield "member_of", f"!in:{','.join(demands.not_member_of)}"
+    if demands.in_tree:
+        yield "in_tree", demands.in_tree
 
 
 def _of_group(

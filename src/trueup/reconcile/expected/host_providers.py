@@ -9,12 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from trueup.reconcile.expected.groups import UNSUFFIXED, Group
-from trueup.reconcile.expected.parts import (
-    Ambiguous,
-    ExpectedPart,
-    Known,
-    NotOurs,
-)
+from trueup.reconcile.expected.parts import Ambiguous, ExpectedPart, Known, NotOurs
 from trueup.reconcile.facts import Facts, Provider, grouped
 
 # Resource classes that another service creates and allocates: prefix → service.

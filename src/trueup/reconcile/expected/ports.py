@@ -10,11 +10,7 @@ of the port's device decides: the provider of a function is named `host:agent:in
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from trueup.reconcile.expected.host_providers import (
-    HostProviders,
-    host_providers_of,
-    on_one_of,
-)
+from trueup.reconcile.expected.host_providers import HostProviders, host_providers_of, on_one_of
 from trueup.reconcile.expected.interfaces import interface_of_provider, interfaces_of
 from trueup.reconcile.expected.parts import ExpectedPart
 from trueup.reconcile.facts import (

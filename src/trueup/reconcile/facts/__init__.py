@@ -18,12 +18,7 @@ from trueup.reconcile.facts.coverage import (
     Unsupported,
 )
 from trueup.reconcile.facts.domains import Domain, DomainRecord
-from trueup.reconcile.facts.facts import (
-    Facts,
-    grouped,
-    outside_trees,
-    without_ports,
-)
+from trueup.reconcile.facts.facts import Facts, grouped, outside_trees, without_ports
 from trueup.reconcile.facts.hosts import (
     SERVICE_DOWN_AFTER,
     ComputeNode,
@@ -78,9 +73,7 @@ from trueup.reconcile.facts.scheduling import (
     SchedulerHost,
     SchedulerOptions,
     ServerGroup,
+    named_instances,
 )
 from trueup.reconcile.facts.trees import HOST_BELOW
-from trueup.reconcile.facts.uuids import (
-    canonical_uuid,
-    is_uuid,
-)
+from trueup.reconcile.facts.uuids import canonical_uuid, is_uuid

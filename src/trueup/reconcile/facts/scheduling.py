@@ -57,6 +57,13 @@ class ScheduleRequest:
     pci: bool = False
 
 
+def named_instances(request: ScheduleRequest) -> frozenset[str]:
+    """The instances of which it matters on which hosts they are."""
+    members = request.group.members if request.group else frozenset[str]()
+    hinted = (request.hints.get(name, ()) for name in ("different_host", "same_host"))
+    return members.union({request.instance}, *hinted)
+
+
 @dataclass(frozen=True, slots=True)
 class SchedulerHost:
     """A compute node as the scheduler sees it.
@@ -71,6 +78,7 @@ class SchedulerHost:
     node: str
     address: str = ""
     service: ComputeService | None = None
+    made_at: datetime | None = None
     aggregates: tuple[HostAggregate, ...] = ()
     attributes: Mapping[str, Any] = field(default_factory=dict)
     stats: Mapping[str, Any] = field(default_factory=dict)
@@ -94,6 +102,7 @@ class SchedulerOptions:
     pci_in_placement: bool = False
     enable_isolated_aggregate_filtering: bool = False
     limit_tenants_to_placement_aggregate: bool = False
+    placement_aggregate_required_for_tenants: bool = False
     query_placement_for_image_type_support: bool = False
     image_metadata_prefilter: bool = False
     query_placement_for_routed_network_aggregates: bool = False

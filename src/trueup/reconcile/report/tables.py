@@ -12,13 +12,14 @@ from datetime import datetime
 
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.plan import Plan
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.report.states import before_and_after
 from trueup.reconcile.report.words import evidence_in_words
 from trueup.reconcile.runs.journal import Journal, StepOutcome
 from trueup.reconcile.runs.journals import Unreadable
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import Evidence
-from trueup.reconcile.verdicts.verified import State, Verified
+from trueup.reconcile.verdicts.verified import FOUND_AGAIN, Verified
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ def plan_table(plan: Plan, names: Mapping[str, str]) -> Table:
 def outcome_table(outcomes: Iterable[StepOutcome]) -> Table:
     """How each step of a run ended."""
     return OUTCOME_COLUMNS, [
-        (_subjects(step), outcome.result, _defects(step), outcome.reason)
+        (_subjects(step), outcome.result, _defects(step), in_words(outcome.reason))
         for step, outcome in outcomes
     ]
 
@@ -99,7 +100,7 @@ def run_table(journal: Journal) -> Table:
                 step_result(step, journal),
                 _moment(moment) if moment else "",
                 _defects(step),
-                f"taken back by {undo}" if undo else outcome.reason if outcome else "",
+                f"taken back by {undo}" if undo else in_words(outcome.reason) if outcome else "",
                 " ".join(outcome.request_ids) if outcome else "",
             )
         )
@@ -118,13 +119,12 @@ def step_result(step: Step, journal: Journal) -> str:
 
 def verified_table(rows: Iterable[Verified]) -> Table:
     """What became of the findings that a run repaired."""
-    found_again = (State.STILL_THERE, State.COME_BACK)
     return VERIFIED_COLUMNS, [
         (
             row.finding.id,
             row.state.value,
-            " ".join(one.id for one in row.others) or row.finding.id * (row.state in found_again),
-            row.reason,
+            " ".join(one.id for one in row.others) or row.finding.id * (row.state in FOUND_AGAIN),
+            in_words(row.reason),
         )
         for row in rows
     ]

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from trueup.reconcile.facts import Facts, Instance, Migration
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.rules.bare_metal import is_bare_metal, nodes_moved
 from trueup.reconcile.rules.machines import answers
 
@@ -234,6 +235,8 @@ def ending_of(instance: Instance, facts: Facts) -> str:
 
 def move_ended(move: Migration, facts: Facts) -> str:
     """What ends a migration that does not end by itself: Nova has no command for most of them."""
+    if move.status == "finished":
+        return unconfirmed_ended(move, move.source_host or "its source", True, facts)
     hosts = (
         (move.target_host,) if move.kind == "evacuation" else (move.source_host, move.target_host)
     )
@@ -255,21 +258,39 @@ def move_ended(move: Migration, facts: Facts) -> str:
     )
 
 
-def cannot_end(instance: Instance, facts: Facts) -> str:
-    """Why what is under way with an instance cannot end by itself, as far as is known; or ""."""
+def unconfirmed_ended(
+    move: Migration, host: str, leaves: bool, facts: Facts, registers: str = ""
+) -> str:
+    """What ends a move that waits for confirmation, with or without the nova-compute of a host.
+
+    `leaves`: the move leaves that host. `registers`: what else is to be known of its start.
+    """
+    return (
+        f"start nova-compute on {host}{registers} and run `openstack server resize "
+        f"{'confirm' if leaves else 'revert'} {move.instance}`. If it will never start again: run "
+        f"`openstack server set --state {'active' if leaves else 'error'} {move.instance}`, and in "
+        f"the database of {facts.cells.get(move.cell, move.cell)}: UPDATE migrations SET status = "
+        f"'error' WHERE uuid = '{move.uuid}' AND status = 'finished'"
+    )
+
+
+def cannot_end(instance: Instance, facts: Facts) -> Reason | None:
+    """Why what is under way with an instance cannot end by itself, as far as is known; or None."""
     move = facts.moving.get(instance.uuid)
     hosts = {instance.host, *((move.source_host, move.target_host) if move else ())}
     if move and move.kind == "evacuation":
         hosts = {move.target_host}  # its source is down, or it would be no evacuation
+    elif move and move.status == "finished" and instance.task_state is None:
+        hosts = {move.source_host}  # to confirm it takes the source, to revert it both
     for host in sorted(filter(None, hosts)):
         service = facts.service_of(instance.cell, host)
         if service and not service.is_up(facts.taken_at):
             state = "forced down" if service.forced_down else "down"
-            return f"nova-compute on {host} is {state}"
+            return because("nova-compute-down", host=host, state=state)
     task = instance.task_state or ""
     if move is None and (task == "migrating" or task.startswith("resize_")):
-        return "no migration of it is under way"
-    return ""
+        return because("no-move-under-way")
+    return None
 
 
 def _on_no_host(instance: Instance) -> Advice:

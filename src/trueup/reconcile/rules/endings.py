@@ -13,7 +13,6 @@ from enum import StrEnum
 # The statuses of a move that succeeded, and ended on its target or, if reverted, on its source.
 ON_TARGET = frozenset({"completed", "confirmed", "done"})
 ON_SOURCE = frozenset({"reverted"})
-_ERROR = "error"
 
 
 class Says(StrEnum):
@@ -40,30 +39,18 @@ class EndOfMove:
 class Endings:
     """What one status says of an instance that Nova has on the source, or on the target.
 
-    `in_error`: on the source, with the vm state `error`. Nova sets that state where it gave up
-    amid the move; in all other states it has rolled the move back, or never begun it.
+    SAFETY: its vm state says nothing. Nova sets `error` where it gave up amid a move, and operators
+    reset that state; where the guest is does not change with it.
     """
 
     on_source: EndOfMove
     on_target: EndOfMove
-    in_error: EndOfMove
-
-    def of(self, vm_state: str | None, on_target: bool) -> EndOfMove:
-        """What it says of an instance in this state."""
-        if on_target:
-            return self.on_target
-        return self.in_error if vm_state == _ERROR else self.on_source
-
-
-def _ends(on_source: EndOfMove, on_target: EndOfMove, in_error: EndOfMove | None = None) -> Endings:
-    return Endings(on_source, on_target, in_error or on_source)
 
 
 _ROLLED_BACK = EndOfMove(Says.NOTHING, "the source sets it after it has rolled the move back")
 _CANCELLED = EndOfMove(
     Says.NOTHING, "the source sets it if the move did not begin or was rolled back"
 )
-_STATE_KEPT = EndOfMove(Says.NOTHING, "the state was kept: it was rolled back, or had not begun")
 _POST_FAILED = EndOfMove(
     Says.OPEN, "nova-compute sets it also when the last steps fail, after the guest has left"
 )
@@ -84,9 +71,6 @@ _REBUILT = EndOfMove(
     Says.HERE, "the target has rebuilt it; whether the source runs it is asked apart"
 )
 _REBUILT_ELSEWHERE = EndOfMove(Says.OPEN, "the target has rebuilt it")
-_CLAIM_FAILED = EndOfMove(
-    Says.NOTHING, "the state was kept: the target had not begun to rebuild it"
-)
 _REBUILD_FAILED = EndOfMove(
     Says.OPEN, "the target sets it whatever failed, also after it has started the guest"
 )
@@ -94,22 +78,22 @@ _GIVEN_UP = EndOfMove(Says.OPEN, "Nova sets it before the target begins, operato
 _NOT_WRITTEN = EndOfMove(Says.NOTHING, "Nova does not set this status for this kind")
 
 _LIVE = {
-    "completed": _ends(_HOST_NOT_WRITTEN, _COMPLETED),
-    "failed": _ends(_ROLLED_BACK, _ROLLED_BACK),
-    "cancelled": _ends(_CANCELLED, _CANCELLED),
-    "error": _ends(_STATE_KEPT, _WRITTEN_LATE, in_error=_POST_FAILED),
+    "completed": Endings(_HOST_NOT_WRITTEN, _COMPLETED),
+    "failed": Endings(_ROLLED_BACK, _ROLLED_BACK),
+    "cancelled": Endings(_CANCELLED, _CANCELLED),
+    "error": Endings(_POST_FAILED, _WRITTEN_LATE),
 }
 _COLD = {
-    "confirmed": _ends(_SOURCE_GAVE_UP, _CONFIRMED),
-    "reverted": _ends(_REVERTED, _NOT_TAKEN_BACK),
-    "error": _ends(_OFF_ON_SOURCE, _OFF_ON_TARGET),
-    "failed": _ends(_OFF_ON_SOURCE, _OFF_ON_TARGET),
+    "confirmed": Endings(_SOURCE_GAVE_UP, _CONFIRMED),
+    "reverted": Endings(_REVERTED, _NOT_TAKEN_BACK),
+    "error": Endings(_OFF_ON_SOURCE, _OFF_ON_TARGET),
+    "failed": Endings(_OFF_ON_SOURCE, _OFF_ON_TARGET),
 }
 _EVACUATION = {
-    "done": _ends(_REBUILT_ELSEWHERE, _REBUILT),
-    "completed": _ends(_REBUILT_ELSEWHERE, _REBUILT),
-    "failed": _ends(_CLAIM_FAILED, _REBUILT, in_error=_REBUILD_FAILED),
-    "error": _ends(_CLAIM_FAILED, _REBUILT, in_error=_GIVEN_UP),
+    "done": Endings(_REBUILT_ELSEWHERE, _REBUILT),
+    "completed": Endings(_REBUILT_ELSEWHERE, _REBUILT),
+    "failed": Endings(_REBUILD_FAILED, _REBUILT),
+    "error": Endings(_GIVEN_UP, _REBUILT),
 }
 # By kind and status; the statuses that Nova sets.
 ENDINGS: Mapping[tuple[str, str], Endings] = {
@@ -129,7 +113,7 @@ def endings_of(kind: str, status: str) -> Endings:
     if known := ENDINGS.get((kind, status)):
         return known
     if status in ON_TARGET:
-        return _ends(_HOST_NOT_WRITTEN, _COMPLETED)
+        return Endings(_HOST_NOT_WRITTEN, _COMPLETED)
     if status in ON_SOURCE:
-        return _ends(_REVERTED, _NOT_TAKEN_BACK)
-    return _ends(_NOT_WRITTEN, _NOT_WRITTEN)
+        return Endings(_REVERTED, _NOT_TAKEN_BACK)
+    return Endings(_NOT_WRITTEN, _NOT_WRITTEN)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from trueup.reconcile.facts import Facts, Instance, InstanceRecord, Migration
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.rules.endings import ON_SOURCE, ON_TARGET, EndOfMove, Says, endings_of
 from trueup.reconcile.rules.moves import root_of
 
@@ -47,17 +48,12 @@ class _LeftOpen:
 class Whereabouts:
     """The hosts on which a guest may be, of which Nova names the first, and why.
 
-    `found` is the one that the hypervisors name; None: they do not tell, for the reason `silence`.
+    `found` is the one that the hypervisors name; None: they do not tell.
     """
 
     places: tuple[Place, ...]
-    reason: str
+    reason: Reason
     found: Place | None
-    silence: str
-
-    def __str__(self) -> str:
-        hosts = " or on ".join(one.host for one in self.places)
-        return f"{self.reason}: its guest may be on {hosts}; {self.silence}"
 
 
 def whereabouts(instance: Instance, record: InstanceRecord, facts: Facts) -> Whereabouts | None:
@@ -65,15 +61,19 @@ def whereabouts(instance: Instance, record: InstanceRecord, facts: Facts) -> Whe
     if not record.migrations or instance.host is None:
         return None
     here = Place(instance.cell, instance.host, instance.node or "")
-    left_open = _left_open(here, instance, record, facts)
-    moves = [one for one in left_open if _counts(one, here, record, facts)]
+    moves = _that_count([*_left_open(here, record, facts)], here, record, facts)
     if not moves:
         return None
     places = tuple(dict.fromkeys((here, *(one.other for one in moves))))
     cold = all(one.move.kind in _COLD for one in moves)
     found = _found(places, cold, record, facts)
-    silence = "" if found else _silence(places, record, facts)
-    return Whereabouts(places, _in_words(moves[0], instance), found, silence)
+    reason = because(
+        "guest-maybe-elsewhere",
+        _of_move(moves[0], instance),
+        None if found else _silence(places, record, facts),
+        hosts=tuple(one.host for one in places),
+    )
+    return Whereabouts(places, reason, found)
 
 
 def as_found(instance: Instance, record: InstanceRecord, facts: Facts) -> Instance:
@@ -84,42 +84,70 @@ def as_found(instance: Instance, record: InstanceRecord, facts: Facts) -> Instan
     return replace(instance, host=doubt.found.host, node=doubt.found.node)
 
 
-def _left_open(
-    here: Place, instance: Instance, record: InstanceRecord, facts: Facts
-) -> Iterator[_LeftOpen]:
+def _left_open(here: Place, record: InstanceRecord, facts: Facts) -> Iterator[_LeftOpen]:
     """The moves that leave open where the guest is, the newest first.
 
-    The last move that succeeded decides, and so does one that brought the instance to the host on
-    which Nova has it: earlier ones say nothing.
+    Each is judged by the host on which Nova had the instance after it. A live migration that ended
+    there brought the guest. Other moves start a guest anew: one that an earlier move had left
+    elsewhere may run on, and so may the second one that an evacuation has started.
     """
+    at, reached, brought = here, [here], False
     # Nova's API lists the newest first. Rows without a time are in their order.
-    newest_first = sorted(record.migrations, key=_created_at)[::-1]
-    for row in newest_first:
+    for row in sorted(record.migrations, key=_created_at)[::-1]:
         if row.under_way:
             continue
-        # PERF: nearly every instance that was moved is where its last move ended.
-        arrived = row.status in ON_TARGET and row.target_node == instance.node
-        if arrived and row.target_host == instance.host:
+        if _arrived(row, at, facts):
+            brought = brought or row.kind == "live-migration"
+            # PERF: nearly every instance that was moved is where a live migration ended.
+            if row.source_host is None or (brought and not _was_evacuated(record)):
+                return
+            at = Place(row.cell, row.source_host, row.source_node or "")
+            reached.append(at)
+            continue
+        is_open, succeeded = _is_open(row, at, facts), row.status in ON_TARGET | ON_SOURCE
+        if is_open and not (brought and row.kind != "evacuation"):
+            other, ending, on_source = is_open
+            if not any(_same(other, one, facts) for one in reached):
+                yield _LeftOpen(row, other, ending, on_source and at is here)
+        if succeeded and (is_open or not _starts_at(row, at, facts)):
             return
-        source = _place(row.cell, row.source_host, row.source_node, facts)
-        target = _place(row.cell, row.target_host, row.target_node, facts)
-        on_source, on_target = _same(source, here, facts), _same(target, here, facts)
-        if on_source and on_target:
-            return
-        endings = endings_of(row.kind, row.status)
-        succeeded = row.status in ON_TARGET | ON_SOURCE
-        if on_source or on_target:
-            ending = endings.of(instance.vm_state, on_target)
-            other = source if on_target else target
-        else:
-            is_back = row.status in ON_SOURCE
-            ending = endings.on_target if is_back else endings.on_source
-            other = source if is_back else target
-        open_ = ending.says is Says.OPEN and (succeeded or on_source or on_target)
-        if open_ and other is not None:
-            yield _LeftOpen(row, other, ending, on_source)
-        if succeeded or (on_target and ending.says is not Says.NOTHING):
-            return
+
+
+def _was_evacuated(record: InstanceRecord) -> bool:
+    return any(row.kind == "evacuation" for row in record.migrations)
+
+
+def _arrived(row: Migration, at: Place, facts: Facts) -> bool:
+    """Whether a move brought the instance to the host on which Nova has it, for certain."""
+    if endings_of(row.kind, row.status).on_target.says is not Says.HERE:
+        return False
+    if row.target_node == at.node and row.target_host == at.host:
+        return True
+    target = _place(row.cell, row.target_host, row.target_node, facts)
+    return _same(target, at, facts) and not _starts_at(row, at, facts)
+
+
+def _starts_at(row: Migration, at: Place, facts: Facts) -> bool:
+    return _same(_place(row.cell, row.source_host, row.source_node, facts), at, facts)
+
+
+def _is_open(row: Migration, at: Place, facts: Facts) -> tuple[Place, EndOfMove, bool] | None:
+    """The other host on which a move may have left the guest, why, and whether the move started on
+    the host on which Nova has it; None if it leaves nothing open. A move that failed between two
+    other hosts says nothing.
+    """
+    source = _place(row.cell, row.source_host, row.source_node, facts)
+    target = _place(row.cell, row.target_host, row.target_node, facts)
+    on_source, on_target = _same(source, at, facts), _same(target, at, facts)
+    if on_source == on_target and (on_source or row.status not in ON_TARGET | ON_SOURCE):
+        return None
+    endings = endings_of(row.kind, row.status)
+    is_back = row.status in ON_SOURCE and not on_source
+    ending = endings.on_target if on_target or is_back else endings.on_source
+    other = source if on_target or is_back else target
+    if ending.says is not Says.OPEN or other is None:
+        return None
+    return other, ending, on_source
 
 
 def _created_at(row: Migration) -> datetime:
@@ -147,16 +175,24 @@ def _same(one: Place | None, other: Place, facts: Facts) -> bool:
     return one.host.casefold() == other.host.casefold()
 
 
-def _counts(one: _LeftOpen, here: Place, record: InstanceRecord, facts: Facts) -> bool:
-    """Whether what it leaves open matters: something says that the guest is on the other host.
+def _that_count(
+    moves: list[_LeftOpen], here: Place, record: InstanceRecord, facts: Facts
+) -> list[_LeftOpen]:
+    """The moves that matter, those that succeeded first: something says that the guest is there.
 
-    A claim there does, or a guest; and, if the move left this host, that nothing of it is held.
-    Otherwise claims and Nova agree, and a move that failed long ago is no reason for doubt.
+    A claim there does, or a guest; or else, of moves that left this host, that nothing of it is
+    held. Otherwise claims and Nova agree, and a move that failed long ago is no reason for doubt.
     """
-    if any(row.active and _is_on(row.host, one.other) for row in record.domains):
-        return True
     roots = frozenset[str]().union(*map(facts.roots_of, (record.own, *record.moves.values())))
-    return one.other.root(facts) in roots or (one.from_here and here.root(facts) not in roots)
+    guests = [row.host for row in record.domains if row.active]
+    there = [
+        one
+        for one in moves
+        if one.other.root(facts) in roots or any(_is_on(host, one.other) for host in guests)
+    ]
+    if not there and here.root(facts) not in roots:
+        there = [one for one in moves if one.from_here]
+    return sorted(there, key=lambda one: one.move.status not in ON_TARGET | ON_SOURCE)
 
 
 def _is_on(host: str, place: Place) -> bool:
@@ -169,7 +205,7 @@ def _found(
     """The place where the hypervisors found the guest; None if they do not tell.
 
     A hypervisor that answered and has no such domain, running or defined, is proof. After a cold
-    move both hosts may have a definition, so there only a guest that runs says where it is.
+    move both hosts may have a definition, or none: only a guest that runs says where it is.
     """
     if any(not row.ours for row in record.domains):
         # SAFETY: somebody else made a domain with its uuid: which one is its guest is not known.
@@ -185,24 +221,29 @@ def _found(
     all_answered = all(facts.hypervisor_answered(one.host) for one in left)
     if len(left) > 1 and len(running) == 1 and all_answered:
         return running[0]
-    return left[0] if len(left) == 1 else None
+    return left[0] if len(left) == 1 and (running or not cold) else None
 
 
-def _silence(places: tuple[Place, ...], record: InstanceRecord, facts: Facts) -> str:
+def _silence(places: tuple[Place, ...], record: InstanceRecord, facts: Facts) -> Reason:
     """Why the hypervisors do not tell where the guest is."""
     hosts = [one.host for one in places]
     silent = [host for host in hosts if not facts.hypervisor_answered(host)]
     if silent:
-        return f"ask the hypervisors of {' and '.join(silent)} with --libvirt"
+        return because("ask-hypervisors", hosts=tuple(silent))
     states = {row.host.casefold(): row.state for row in record.domains}
-    said = (f"{host}: {states.get(host.casefold(), 'no domain')}" for host in hosts)
-    return f"the hypervisors do not decide it ({', '.join(said)})"
+    said = tuple(f"{host}: {states.get(host.casefold(), 'no domain')}" for host in hosts)
+    return because("hypervisors-undecided", states=said)
 
 
-def _in_words(one: _LeftOpen, instance: Instance) -> str:
+def _of_move(one: _LeftOpen, instance: Instance) -> Reason:
     row = one.move
-    return (
-        f"its {row.kind} from {row.source_host or 'an unknown host'} to "
-        f"{row.target_host or 'an unknown host'} is {row.status}, and Nova has it on "
-        f"{instance.host}, vm state {instance.vm_state} ({one.ending.why})"
+    return because(
+        "move-left-open",
+        kind=row.kind,
+        source=row.source_host,
+        target=row.target_host,
+        status=row.status,
+        host=instance.host,
+        vm_state=instance.vm_state,
+        ending=one.ending.why,
     )

@@ -16,13 +16,7 @@ from trueup.reconcile.plan import Plan
 from trueup.reconcile.remedies.guarded_steps import deletion, fresh
 from trueup.reconcile.rules.nodes import node_subject
 from trueup.reconcile.runbooks.host_reading import HostReading
-from trueup.reconcile.runbooks.moving import (
-    Reasons,
-    TreeMove,
-    moved_at_once,
-    re_parented,
-    renamed,
-)
+from trueup.reconcile.runbooks.moving import Reasons, TreeMove, moved_at_once, re_parented, renamed
 from trueup.reconcile.runbooks.preflight import Prepared
 from trueup.reconcile.runbooks.rekey_checks import Clash, checks
 from trueup.reconcile.steps import Change, NodeIs, ServiceDown, Step, WholeProvider, step_of

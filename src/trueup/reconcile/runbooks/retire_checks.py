@@ -16,7 +16,8 @@ from trueup.reconcile.facts import (
     Provider,
 )
 from trueup.reconcile.plan import Plan
-from trueup.reconcile.rules.advice import cannot_end, move_ended, way_off
+from trueup.reconcile.reasons import Reason, because, together
+from trueup.reconcile.rules.advice import cannot_end, move_ended, unconfirmed_ended, way_off
 from trueup.reconcile.runbooks.host_checks import evidence, one_machine, waiting, way, whole
 from trueup.reconcile.runbooks.host_reading import HostReading
 from trueup.reconcile.runbooks.preflight import Check, Outlook
@@ -142,7 +143,9 @@ def _move(row: Migration, place: Retired, facts: Facts) -> Check:
     if row.status != "finished":
         instance = facts.alive.get(row.instance)
         endless = instance is not None and cannot_end(instance, facts)
-        then = f"{endless}: {move_ended(row, facts)}" if endless else waiting(row)
+        then = (
+            because("ended-by", endless, ends=move_ended(row, facts)) if endless else waiting(row)
+        )
         return Check("migration", row.uuid, way(row), BLOCKS, then)
     leaves = row.source_host == place.host
     command = f"`openstack server resize {'confirm' if leaves else 'revert'} {row.instance}`"
@@ -150,12 +153,7 @@ def _move(row: Migration, place: Retired, facts: Facts) -> Check:
         then = f"run {command} while nova-compute on {place.host} is up: it cleans up there"
         return Check("migration", row.uuid, way(row), BLOCKS, then)
     registers = "" if place.services else ", which registers itself,"
-    then = (
-        f"start nova-compute on {place.host}{registers} and run {command}. If it will never start "
-        f"again: run `openstack server set --state {'active' if leaves else 'error'} "
-        f"{row.instance}`, and in the database of {facts.cells.get(row.cell, row.cell)}: UPDATE "
-        f"migrations SET status = 'error' WHERE uuid = '{row.uuid}' AND status = 'finished'"
-    )
+    then = unconfirmed_ended(row, place.host, leaves, facts, registers)
     return Check("migration", row.uuid, way(row), BLOCKS, then)
 
 
@@ -177,7 +175,7 @@ def _consumer(
     return Check("consumer", consumer, found, BLOCKS, _why_held(consumer, second, plan))
 
 
-def _why_held(consumer: str, second: Observation, plan: Plan) -> str:
+def _why_held(consumer: str, second: Observation, plan: Plan) -> Reason:
     """Why no step releases what a consumer holds, and what the operator does."""
     for one in plan.declined:
         if consumer in (one.finding.subject.uuid, *one.finding.consumers):
@@ -186,14 +184,11 @@ def _why_held(consumer: str, second: Observation, plan: Plan) -> str:
     reasons = [row.reason for row in audit.unchecked if row.subject.uuid == consumer]
     reasons += [row.reason for row in audit.left_alone if row.subject.uuid == consumer]
     if any(consumer in (row.subject.uuid, *row.consumers) for row in audit.findings):
-        reasons.append("it was seen only once: run this again")
-    why = "; ".join(dict.fromkeys(reasons)) or "why is not known"
+        reasons.append(because("seen-once"))
+    why = together(reasons) or because("why-unknown")
     if consumer in second.facts.alive:
-        return f"{why}: see `trueup explain instance {consumer}`"
-    return (
-        f"{why}: have its owner release it, then run this again; if it was an instance that is "
-        'gone for good, say so in the file of acknowledgements (`kind = "dead-consumer"`)'
-    )
+        return because("explain-instance", why, instance=consumer)
+    return because("release-or-acknowledge", why)
 
 
 def _tree(place: Retired, facts: Facts) -> Iterator[Provider]:

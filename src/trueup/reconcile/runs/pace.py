@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pace: which steps are written in one request, how many side by side, and how many in a second."""
+"""Pace: which steps are written in one request, how many side by side, how fast, and when not."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Lock
 
 from trueup.reconcile.steps import AllocationsOf, Change, Step, held_in, step_growth
@@ -11,35 +13,82 @@ from trueup.reconcile.steps import AllocationsOf, Change, Step, held_in, step_gr
 # PERF: how many creations are written in one request, with one read of their guards and two fsyncs.
 CREATED_TOGETHER = 50
 
+# How often it is looked whether a pause is over, and the longest wait for slow services.
+PAUSED_SECONDS = 1.0
+EASED_SECONDS_MAX = 30.0
+
 # Steps that are written in one request if that is possible.
 Bundle = tuple[Step, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """`concurrency` steps at once at most; `per_second` of them at most, or as fast as it goes."""
+    """`concurrency` steps at once at most; `per_second` of them at most, or as fast as it goes.
+
+    A step that takes longer than `slow_after` seconds shows that services are busy: so long passes
+    before the next one, twice as long if that is slow too, and so on. While the file `pause` is
+    there, no step is begun; `paused` is told the first time.
+    """
 
     concurrency: int = 1
     per_second: float | None = None
+    slow_after: float | None = None
+    pause: Path | None = None
+    paused: Callable[[Path], None] = lambda _: None
 
 
 ONE_BY_ONE = Pace()
 
 
 class Throttle:
-    """Lets callers through one after the other, no more of them in a second than a pace allows."""
+    """Lets callers through one after the other, as a pace allows. `sleep` lets seconds pass."""
 
-    def __init__(self, pace: Pace) -> None:
+    def __init__(
+        self,
+        pace: Pace,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._pace = pace
+        self._clock, self._sleep = clock, sleep
         self._seconds = 1 / pace.per_second if pace.per_second else 0.0
-        self._next = time.monotonic()
+        self._next = self._ready = clock()
+        self._eased = 0.0
+        self._told = False
         self._lock = Lock()
 
-    def wait(self) -> None:
-        """Return when it is the caller's turn."""
+    def hold(self) -> None:
+        """Wait until the pause is over, and busy services had the time that a pace leaves them.
+
+        Between two steps, in the thread that an interrupt reaches.
+        """
+        while self._pace.pause is not None and self._pace.pause.exists():
+            if not self._told:
+                self._told = True
+                self._pace.paused(self._pace.pause)
+            self._sleep(PAUSED_SECONDS)
+        if (left := self._ready - self._clock()) > 0:
+            self._sleep(left)
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Wait for the caller's turn, and learn from how long what it does takes."""
         with self._lock:
-            turn = max(self._next, time.monotonic())
+            turn = max(self._next, self._clock())
             self._next = turn + self._seconds
-        time.sleep(max(0.0, turn - time.monotonic()))
+        self._sleep(max(0.0, turn - self._clock()))
+        began = self._clock()
+        yield
+        self._ease(self._clock() - began)
+
+    def _ease(self, seconds: float) -> None:
+        slow = self._pace.slow_after
+        with self._lock:
+            if slow is None or seconds <= slow:
+                self._eased = 0.0
+                return
+            self._eased = min(EASED_SECONDS_MAX, max(seconds, 2 * self._eased))
+            self._ready = self._clock() + self._eased
 
 
 def bundles(steps: Iterable[Step], pace: Pace) -> Iterator[Bundle]:

@@ -17,7 +17,13 @@ from keystoneauth1 import exceptions, loading, noauth, session, token_endpoint
 from keystoneauth1.adapter import Adapter
 from oslo_config import cfg
 
-from trueup.reconcile.facts import SERVICE_DOWN_AFTER, HostDefaults, QuotaRules, Quotas
+from trueup.reconcile.facts import (
+    SERVICE_DOWN_AFTER,
+    HostDefaults,
+    QuotaRules,
+    Quotas,
+    SchedulerOptions,
+)
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.database import Database
 from trueup.reconcile.sources.errors import LoginUnusable, SettingMissing, SettingsUnreadable
@@ -45,6 +51,26 @@ _QUOTA_OPTIONS = (
     cfg.ListOpt("unified_limits_resource_list", default=["servers"]),
 )
 _DEDICATED_TOO = "unified_limits_count_pcpu_as_vcpu"
+# The sections of options of the scheduler that are not in [filter_scheduler].
+_SECTIONS = {
+    **dict.fromkeys(
+        (
+            "enable_isolated_aggregate_filtering",
+            "limit_tenants_to_placement_aggregate",
+            "placement_aggregate_required_for_tenants",
+            "query_placement_for_image_type_support",
+            "image_metadata_prefilter",
+            "query_placement_for_routed_network_aggregates",
+            "max_placement_results",
+        ),
+        "scheduler",
+    ),
+    **dict.fromkeys(("default_availability_zone", "allow_resize_to_same_host"), None),
+    "disable_fallback_pcpu_query": "workarounds",
+}
+_KINDS: Mapping[type, Any] = {
+    bool: cfg.BoolOpt, int: cfg.IntOpt, str: cfg.StrOpt, tuple: cfg.ListOpt
+}  # fmt: skip
 # In the order of the fields of LimitEndpoint.
 _LIMIT_OPTIONS = (
     "endpoint_id", "endpoint_service_name", "endpoint_service_type", "endpoint_region_name",
@@ -243,6 +269,28 @@ def read_quotas(path: Path) -> Quotas:
     finally:
         database.close()
     return Quotas(rules, own, unified_limits(keystone, endpoint) if keystone else None)
+
+
+def scheduler_of(path: Path) -> tuple[SchedulerOptions, NovaDatabases]:
+    """How Nova's scheduler decides, as its nova.conf says, and Nova's databases.
+
+    Raises SettingsUnreadable, SettingMissing, DatabaseUnusable.
+    """
+    files = ConfFiles((path,))
+    conf = _read(files)
+    known = SchedulerOptions()
+    read: dict[str, Any] = {}
+    for field in fields(SchedulerOptions):
+        value = getattr(known, field.name)
+        section = _SECTIONS.get(field.name, "filter_scheduler")
+        kind = _KINDS[type(value)]
+        conf.register_opts([kind(field.name, default=value)], group=section)
+        found = conf[section][field.name] if section else conf[field.name]
+        read[field.name] = tuple(found) if isinstance(found, list) else found
+    options = SchedulerOptions(**read)
+    url = _needed(conf, files, "api_database", "connection")
+    nova = NovaDatabases(url, conf.database.connection, _options(conf, AS_CONFIGURED))
+    return options, nova
 
 
 def _compute_beside(placement: Adapter) -> Adapter:

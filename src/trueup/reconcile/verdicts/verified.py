@@ -4,6 +4,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from trueup.reconcile.reasons import Reason
 from trueup.reconcile.verdicts.findings import Finding
 
 
@@ -23,6 +24,9 @@ class State(StrEnum):
     NOT_JUDGED = "not judged"
 
 
+FOUND_AGAIN = frozenset({State.STILL_THERE, State.COME_BACK})
+
+
 @dataclass(frozen=True, slots=True)
 class Verified:
     """A finding and its state; `others` are findings about the same subject, `reason` says why it
@@ -31,4 +35,4 @@ class Verified:
     finding: Finding
     state: State
     others: tuple[Finding, ...] = ()
-    reason: str = ""
+    reason: Reason | None = None

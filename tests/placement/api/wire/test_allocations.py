@@ -6,9 +6,7 @@ import pytest
 from trueup.model.generations import UNCHECKED
 from trueup.placement import config
 from trueup.placement.api.versions import V
-from trueup.placement.api.wire.allocations import (
-    from_wire,
-)
+from trueup.placement.api.wire.allocations import from_wire
 
 LISTED = {
     "allocations": [{"resource_provider": {"uuid": "host"}, "resources": {"VCPU": 1, "DISK_GB": 2}}]

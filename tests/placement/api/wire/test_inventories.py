@@ -4,12 +4,7 @@ import pytest
 from trueup.model.errors import BadCapacity
 from trueup.model.inventories import Inventory
 from trueup.placement.api.versions import V
-from trueup.placement.api.wire.inventories import (
-    from_wire,
-    refuse_reserved,
-    render_all,
-    render_one,
-)
+from trueup.placement.api.wire.inventories import from_wire, refuse_reserved, render_all, render_one
 
 
 def test_an_absent_field_has_a_default() -> None:

@@ -8,12 +8,7 @@ from sqlalchemy import event, insert, update
 from tests.placement.client import UUID, Client
 from trueup.placement.store import schema, tables
 from trueup.placement.store.reads import ledger_rows
-from trueup.placement.store.reads.ledger_rows import (
-    InventoryRow,
-    LedgerRows,
-    ProviderRow,
-    Usage,
-)
+from trueup.placement.store.reads.ledger_rows import InventoryRow, LedgerRows, ProviderRow, Usage
 
 FAST, SLOW = "HW_CPU_X86_SSE", "HW_CPU_X86_AVX"
 

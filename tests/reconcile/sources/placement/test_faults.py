@@ -5,12 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from trueup.reconcile.sources.placement.faults import (
-    broken_trees,
-    consumerless,
-    dangling,
-    repeated,
-)
+from trueup.reconcile.sources.placement.faults import broken_trees, consumerless, dangling, repeated
 
 
 def row(number: int, parent: int | None, root: int | None) -> SimpleNamespace:

@@ -9,14 +9,7 @@ from trueup.model.inventories import Inventory, refuse_bad_capacity
 from trueup.model.names import MAX_INTEGER, MAX_RATIO
 from trueup.placement.api.errors import bad_request
 from trueup.placement.api.versions import V
-from trueup.placement.api.wire.schema import (
-    CLASS_PATTERN,
-    INTEGER,
-    Checked,
-    Field,
-    Object,
-    map_of,
-)
+from trueup.placement.api.wire.schema import CLASS_PATTERN, INTEGER, Checked, Field, Object, map_of
 
 
 def _amount(least: int) -> dict[str, Any]:

@@ -24,12 +24,7 @@ from trueup.placement.index.view.columns import (
 from trueup.placement.index.view.forest import NO_POSITION, Forest, Positions, lay_out
 from trueup.placement.index.view.skipped import SkippedRow, skipped_rows
 from trueup.placement.store.reads.fingerprint import RATIO_MAX, mark
-from trueup.placement.store.reads.ledger_rows import (
-    LedgerRows,
-    Names,
-    ProviderRow,
-    Usage,
-)
+from trueup.placement.store.reads.ledger_rows import LedgerRows, Names, ProviderRow, Usage
 
 _INVENTORY_WIDTH, _USED_WIDTH = 8, 3
 _revisions = itertools.count()

@@ -12,12 +12,7 @@ from trueup.placement.store.engine.statements import FixedStatement, ListStateme
 from trueup.placement.store.packed_rows import number_of, parts_of, time_of
 from trueup.placement.store.rows.consumers import columns as consumer_columns
 from trueup.placement.store.rows.consumers import read_consumer
-from trueup.placement.store.tables import (
-    allocations,
-    consumers,
-    providers,
-    resource_classes,
-)
+from trueup.placement.store.tables import allocations, consumers, providers, resource_classes
 
 _OF_CONSUMER = FixedStatement(
     consumer_columns(

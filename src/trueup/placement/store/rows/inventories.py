@@ -4,18 +4,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import (
-    Case,
-    Column,
-    Select,
-    Update,
-    bindparam,
-    case,
-    delete,
-    func,
-    select,
-    update,
-)
+from sqlalchemy import Case, Column, Select, Update, bindparam, case, delete, func, select, update
 
 from trueup.model.allocations import ProviderResource
 from trueup.model.inventories import Inventory, InventoryWithUsage

@@ -4,6 +4,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial as bound
 from typing import TypeVar
 from urllib.parse import urlsplit
 
@@ -13,6 +14,7 @@ from sqlalchemy import TableClause, select
 from trueup.reconcile.facts import (
     SERVICE_DOWN_AFTER,
     ComputeNode,
+    ComputeService,
     Flavor,
     Hardware,
     InstanceState,
@@ -38,6 +40,15 @@ from trueup.reconcile.sources.nova.registry import (
     read_mapped_to,
     read_mappings,
     read_registry,
+)
+from trueup.reconcile.sources.nova.scheduling import (
+    HostsAround,
+    Schedule,
+    read_api_side,
+    read_cell_side,
+    read_flavors_named,
+    read_hosts,
+    with_group_hosts,
 )
 from trueup.reconcile.wording import counted
 
@@ -103,50 +114,90 @@ class NovaDatabases:
         return self._ask_registry(fetch)
 
     def registry(self, cells: Iterable[NovaCell], uuids: Iterable[str] | None = None) -> Registry:
-        """The registry; with `uuids`, what is kept per instance is read for these only."""
         numbers = {cell.number: cell.uuid for cell in cells}
         return self._ask_registry(
             lambda session: read_registry(session, API_DATABASE, numbers, uuids)
         )
 
     def contents(self, cell: NovaCell, counted: CountInstances = lambda _: None) -> CellContents:
-        """Everything in a cell that is not deleted, read in one transaction."""
         return self._not_lost(cell, self._ask_cell(cell, lambda reading: reading.contents(counted)))
 
     def hosts(self, cell: NovaCell) -> CellContents:
-        """A cell's compute nodes and services."""
         return self._not_lost(cell, self._ask_cell(cell, lambda reading: reading.hosts()))
 
     def hardware(self, cell: NovaCell) -> dict[str, Hardware]:
         """What each compute node of a cell has, by uuid."""
         return self._ask_cell(cell, lambda reading: reading.hardware())
 
+    def schedule(self, uuid: str) -> Schedule | None:
+        """What the scheduler knows of a server and of hosts; None: Nova has no request of it.
+
+        Raises NotARequest. A cell that does not answer is named, and its hosts are left out.
+        """
+        cells = self.cells()
+        side = self._ask_registry(lambda session: read_api_side(session, API_DATABASE, uuid))
+        if side.request is None:
+            return None
+        server, places, answered = None, dict[str, str](), list[NovaCell]()
+        for cell in cells:
+            try:
+                found = self._ask_session(cell, bound(read_cell_side, request=side.request))
+            except Unreachable:
+                continue
+            answered.append(cell)
+            places |= found.places
+            server = found.server if cell.number == side.cell else server
+        known = HostsAround(side.aggregates, places)
+        hosts = [
+            host
+            for cell in answered
+            if not cell.disabled
+            for host in self._ask_session(
+                cell, bound(read_hosts, services=self._living(cell), known=known)
+            )
+        ]
+        return Schedule(
+            request=with_group_hosts(side.request, places),
+            server=server,
+            aggregates=side.aggregates,
+            hosts=tuple(hosts),
+            silent=tuple(cell.name for cell in cells if cell not in answered),
+        )
+
+    def _living(self, cell: NovaCell) -> tuple[ComputeService, ...]:
+        services = self._ask_cell(cell, lambda reading: reading.hosts()).services
+        return tuple(one for one in services if not one.deleted)
+
+    def _ask_session(
+        self, cell: NovaCell, fetch: Callable[[Session, str, str], Fetched]
+    ) -> Fetched:
+        database = self._database(cell.name, cell.url)
+        return database.ask(lambda session: fetch(session, cell.uuid, cell.name))
+
+    def flavors_named(self, name: str) -> list[Flavor]:
+        """The flavors with this id or name."""
+        return self._ask_registry(lambda session: read_flavors_named(session, API_DATABASE, name))
+
     def service_reports(self, cell: NovaCell, host: str) -> CellContents:
-        """The compute services of one host, and when any service of the cell last reported."""
         return self._ask_cell(cell, lambda reading: reading.service_reports(host))
 
     def compute_nodes(self, cell: NovaCell, uuid: str, name: str = "") -> tuple[ComputeNode, ...]:
-        """The compute nodes with this uuid or, if given, with this name; also deleted ones."""
         return self._ask_cell(cell, lambda reading: reading.compute_nodes(uuid, name))
 
     def instance_ids(self, cell: NovaCell, wanted: InstanceFilter) -> InstanceIds:
-        """The instances of a cell that match the filter."""
         return self._ask_cell(cell, lambda reading: reading.instance_ids(wanted))
 
     def instances(self, cell: NovaCell, uuids: Iterable[str]) -> CellContents:
-        """These instances with their devices, and migrations of them or with these uuids."""
         wanted = sorted(uuids)
         return self._ask_cell(cell, lambda reading: reading.instances(wanted))
 
     def lookup(
         self, cell: NovaCell, uuids: Iterable[str], moves_of: Iterable[str] = ()
     ) -> CellContents:
-        """All rows of these instances, alive, deleted or archived; migrations of `moves_of`."""
         wanted, movers = sorted(uuids), sorted(moves_of)
         return self._ask_cell(cell, lambda reading: reading.lookup(wanted, movers))
 
     def moves_at(self, cell: NovaCell, host: str) -> tuple[Migration, ...]:
-        """The migrations from or to a host that are not deleted."""
         return self._ask_cell(cell, lambda reading: reading.moves_at(host))
 
     def instance_states(self, cell: str, uuids: Iterable[str]) -> dict[str, InstanceState]:

@@ -120,7 +120,6 @@ class FrozenNova:
         return self._contents(cell, rows, wanted | set(moves_of))
 
     def moves_at(self, cell: NovaCell, host: str) -> tuple[Migration, ...]:
-        """The migrations from or to a host that are not deleted."""
         return tuple(
             row
             for row in self.facts.migrations

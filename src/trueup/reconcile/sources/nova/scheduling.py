@@ -17,6 +17,7 @@ from trueup.reconcile.facts import (
     SchedulerHost,
     ServerGroup,
     grouped,
+    named_instances,
 )
 from trueup.reconcile.sources.columns import Columns
 from trueup.reconcile.sources.database import Row, Session
@@ -33,18 +34,19 @@ def _table(name: str, *columns: str) -> Any:
 _MEMBERS = _table("instance_group_member", "id", "group_id", "instance_uuid")
 _GROUPS = _table("instance_groups", "id", "uuid")
 _POLICIES = _table("instance_group_policy", "id", "group_id", "policy", "rules")
+_LATER = {"instance_group_policy": ("rules",)}
 _FLAVORS = _table(
     "flavors", "id", "name", "flavorid", "vcpus", "memory_mb", "root_gb", "ephemeral_gb", "swap"
 )
 _EXTRA_SPECS = _table("flavor_extra_specs", "id", "flavor_id", "key", "value")
 _FAULTS = _table("instance_faults", "id", "instance_uuid", "message", "created_at")
 _PLACES = _table("instances", "id", "uuid", "host", "deleted")
-_NODES = _table(
+NODES = _table(
     "compute_nodes", "id", "uuid", "host", "hypervisor_hostname", "host_ip", "hypervisor_type",
     "hypervisor_version", "vcpus", "memory_mb", "local_gb", "vcpus_used", "local_gb_used",
     "free_ram_mb", "free_disk_gb", "disk_available_least", "cpu_allocation_ratio",
     "ram_allocation_ratio", "disk_allocation_ratio", "cpu_info", "supported_instances", "stats",
-    "deleted",
+    "created_at", "deleted",
 )  # fmt: skip
 
 
@@ -61,9 +63,36 @@ class ApiSide:
     aggregates: tuple[HostAggregate, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class CellSide:
+    """What a cell has of a server, and the hosts of instances, by uuid."""
+
+    server: ScheduledServer | None
+    places: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class HostsAround:
+    """What is known of hosts outside their cell: aggregates, and the hosts of instances."""
+
+    aggregates: tuple[HostAggregate, ...]
+    places: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """A request, and what Nova knows around it. `silent` are the cells that did not answer."""
+
+    request: ScheduleRequest
+    server: ScheduledServer | None
+    aggregates: tuple[HostAggregate, ...]
+    hosts: tuple[SchedulerHost, ...]
+    silent: tuple[str, ...]
+
+
 def read_api_side(session: Session, source: str, uuid: str) -> ApiSide:
     """The request of an instance, its cell, and all host aggregates. Raises NotARequest."""
-    columns = Columns(session, source, {})
+    columns = Columns(session, source, _LATER)
     mappings = tables.instance_mappings
     mapped = list(_of(session, columns, mappings, mappings.c.instance_uuid, [uuid]))
     notes = Notes()
@@ -78,7 +107,7 @@ def read_api_side(session: Session, source: str, uuid: str) -> ApiSide:
     return ApiSide(_request(session, columns, uuid), cell, tuple(aggregates))
 
 
-def read_flavor(session: Session, source: str, name: str) -> list[Flavor]:
+def read_flavors_named(session: Session, source: str, name: str) -> list[Flavor]:
     """The flavors with this id or name."""
     columns = Columns(session, source, {})
     rows = {
@@ -102,16 +131,24 @@ def read_flavor(session: Session, source: str, name: str) -> list[Flavor]:
     ]
 
 
-def read_server(session: Session, cell: str, source: str, uuid: str) -> ScheduledServer | None:
-    """The instance in its cell, also if it is deleted, and its last fault."""
+def read_cell_side(session: Session, cell: str, source: str, request: ScheduleRequest) -> CellSide:
+    """What a cell has of a server, and where the instances are that its request names."""
     columns = Columns(session, source, tables.LATER)
+    wanted = sorted(named_instances(request))
+    rows = _of(session, columns, _PLACES, _PLACES.c.uuid, wanted)
+    places = {row.uuid: row.host for row in rows if not row.deleted and row.host}
+    return CellSide(_server(session, columns, cell, request.instance), places)
+
+
+def _server(session: Session, columns: Columns, cell: str, uuid: str) -> ScheduledServer | None:
+    """The instance in its cell, also if it is deleted, and its last fault."""
     rows = list(_of(session, columns, tables.instances, tables.instances.c.uuid, [uuid]))
     if not rows:
         return None
-    row, notes = rows[0], Notes()
+    row = rows[0]
     faults = _of(session, columns, _FAULTS, _FAULTS.c.instance_uuid, [uuid])
     last = max(faults, key=lambda fault: fault.id, default=None)
-    reader = Reader(_FAULTS.name, notes)
+    reader = Reader(_FAULTS.name, Notes())
     return ScheduledServer(
         uuid=uuid,
         name=row.display_name or "",
@@ -123,21 +160,32 @@ def read_server(session: Session, cell: str, source: str, uuid: str) -> Schedule
     )
 
 
-def read_places(session: Session, source: str, uuids: Iterable[str]) -> dict[str, str]:
-    """The hosts on which these instances are, by uuid."""
-    columns = Columns(session, source, {})
-    rows = _of(session, columns, _PLACES, _PLACES.c.uuid, sorted(uuids))
-    return {row.uuid: row.host for row in rows if not row.deleted and row.host}
-
-
 def read_hosts(
-    session: Session, cell: str, source: str, services: Iterable[ComputeService]
+    session: Session,
+    cell: str,
+    source: str,
+    services: Iterable[ComputeService],
+    known: HostsAround,
 ) -> list[SchedulerHost]:
-    """The compute nodes of a cell, as its own rows say."""
+    """The compute nodes of a cell that have a service: Nova leaves out others."""
     columns = Columns(session, source, {})
     by_host = {one.host: one for one in services}
-    rows = session.every_row(select(*columns.of(_NODES)).where(_NODES.c.deleted == 0), _NODES.c.id)
-    return [_host(row, cell, by_host.get(row.host)) for row in rows]
+    of_host = grouped((host, one) for one in known.aggregates for host in one.hosts)
+    on_host = grouped((host, uuid) for uuid, host in known.places.items())
+    rows = session.every_row(select(*columns.of(NODES)).where(NODES.c.deleted == 0), NODES.c.id)
+    return [
+        host_of(row, cell, by_host[row.host], of_host.get(row.host, ()), on_host.get(row.host, ()))
+        for row in rows
+        if row.host in by_host
+    ]
+
+
+def with_group_hosts(request: ScheduleRequest, places: Mapping[str, str]) -> ScheduleRequest:
+    """The request, whose group has the hosts on which its members are."""
+    if request.group is None:
+        return request
+    hosts = frozenset(places[one] for one in request.group.members if one in places)
+    return replace(request, group=replace(request.group, hosts=hosts))
 
 
 def _of(
@@ -152,13 +200,15 @@ def _request(session: Session, columns: Columns, uuid: str) -> ScheduleRequest |
     if not rows:
         return None
     try:
-        request = request_of(uuid, msgspec.json.decode(rows[0].spec)["nova_object.data"])
+        spec = msgspec.json.decode(rows[0].spec)["nova_object.data"]
+        return request_of(uuid, spec, _group(session, columns, uuid))
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise NotARequest(f"{type(error).__name__}: {error}") from error
-    return replace(request, group=_group(session, columns, uuid))
 
 
-def request_of(uuid: str, spec: Mapping[str, Any]) -> ScheduleRequest:
+def request_of(
+    uuid: str, spec: Mapping[str, Any], group: ServerGroup | None = None
+) -> ScheduleRequest:
     """The request that a request spec makes. Raises LookupError, TypeError, ValueError."""
     image = (spec.get("image") or {}).get("nova_object.data", {})
     properties = (image.get("properties") or {}).get("nova_object.data", {})
@@ -178,6 +228,7 @@ def request_of(uuid: str, spec: Mapping[str, Any]) -> ScheduleRequest:
         ignored=frozenset(spec.get("ignore_hosts") or ()),
         forced_hosts=tuple(spec.get("force_hosts") or ()),
         forced_nodes=tuple(spec.get("force_nodes") or ()),
+        group=group,
         numa=bool(spec.get("numa_topology")),
         pci=bool(pci.get("requests")),
     )
@@ -216,8 +267,14 @@ def _group(session: Session, columns: Columns, uuid: str) -> ServerGroup | None:
     )
 
 
-def _host(row: Row, cell: str, service: ComputeService | None) -> SchedulerHost:
-    stats = _json(row.stats, {})
+def host_of(
+    row: Any,
+    cell: str,
+    service: ComputeService,
+    aggregates: Iterable[HostAggregate],
+    instances: Iterable[str],
+) -> SchedulerHost:
+    """A row of `compute_nodes`, with what else is known of its host."""
     return SchedulerHost(
         uuid=str(row.uuid).lower(),
         cell=cell,
@@ -225,9 +282,12 @@ def _host(row: Row, cell: str, service: ComputeService | None) -> SchedulerHost:
         node=row.hypervisor_hostname or "",
         address=row.host_ip or "",
         service=service,
+        aggregates=tuple(aggregates),
+        made_at=Reader(NODES.name, Notes()).moment(row, "created_at"),
         attributes=_attributes(row),
-        stats=stats,
+        stats=_json(row.stats, {}),
         supported=tuple(tuple(map(str, one)) for one in _json(row.supported_instances, [])),
+        instances=frozenset(instances),
     )
 
 

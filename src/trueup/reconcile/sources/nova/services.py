@@ -25,7 +25,6 @@ class ComputeServices:
         self._adapter = adapter
 
     def row(self, host: str) -> Mapping[str, Any] | None:
-        """Nova's document of the compute service of a host; None: it has none."""
         path = f"/os-services?binary=nova-compute&host={quote(host)}"
         answer = document_of(NOVA, send_request(NOVA, self._adapter, "GET", path, **_VERSION))
         with well_formed(NOVA):
@@ -33,12 +32,10 @@ class ComputeServices:
         return rows[0] if rows else None
 
     def set(self, host: str, fields: Mapping[str, Any]) -> Any:
-        """The response to setting fields of the service of a host."""
         path = self._path(host)
         return send_request(NOVA, self._adapter, "PUT", path, json=dict(fields), **_VERSION)
 
     def delete(self, host: str) -> Any:
-        """The response to deleting the service of a host, with its compute nodes."""
         path, seconds = self._path(host), DELETION_SECONDS
         return send_request(NOVA, self._adapter, "DELETE", path, timeout=seconds, **_VERSION)
 

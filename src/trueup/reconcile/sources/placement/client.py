@@ -51,11 +51,7 @@ from trueup.reconcile.sources.placement.contract import (
 )
 from trueup.reconcile.sources.placement.documents import PLACEMENT
 from trueup.reconcile.sources.placement.loaded import LoadedLedger
-from trueup.reconcile.sources.placement.sharing import (
-    members_of_sharing,
-    with_sharing,
-    with_traits,
-)
+from trueup.reconcile.sources.placement.sharing import members_of_sharing, with_sharing, with_traits
 from trueup.reconcile.sources.placement.usages import unlisted
 from trueup.reconcile.threads import threads
 

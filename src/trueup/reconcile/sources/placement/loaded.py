@@ -5,14 +5,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import cached_property
 
-from trueup.reconcile.facts import (
-    Amounts,
-    LedgerFault,
-    Owner,
-    Provider,
-    grouped,
-    within_trees,
-)
+from trueup.reconcile.facts import Amounts, LedgerFault, Owner, Provider, grouped, within_trees
 from trueup.reconcile.sources.placement.contract import Ledger
 
 

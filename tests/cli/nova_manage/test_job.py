@@ -9,9 +9,12 @@ import pytest
 
 from tests.cli.nova_manage.twins import Twins
 from tests.cli.running import trueup
-from trueup.cli.nova_manage.writing import ADDING_SECONDS, INTERVAL_SECONDS, Writing
+from trueup.cli.nova_manage.job import ADDING_SECONDS, INTERVAL_SECONDS, Job
+from trueup.reconcile import changes
+from trueup.reconcile.changes import Reply
 from trueup.reconcile.runs import pace
 from trueup.reconcile.sources.placement.client import Placement
+from trueup.reconcile.steps import Change
 from trueup.reconcile.verdicts import AuditOptions, Finding, Severity, Subject
 
 pytestmark = pytest.mark.xdist_group("nova-manage")
@@ -55,6 +58,22 @@ def test_a_run_that_was_killed_is_named_by_the_one_that_does_the_rest(twins: Twi
     assert second.err.count("To take it back: trueup undo ") == 2
 
 
+def test_what_is_left_after_the_write_is_told(twins: Twins) -> None:
+    """As where a write does not change what the audit compares."""
+    one = twins.actives()[0]
+    twins.keep_alive()
+    twins.hold(one)
+
+    def unwritten(change: Change, *_: Any) -> Reply:
+        return Reply(True, version=change.version)
+
+    with mock.patch.object(changes, "write", unwritten):
+        ran = twins.ours(HEAL, "--instance", one.uuid)
+    assert ran.code == 3
+    assert f"Failed to update allocations for consumer {one.uuid}. Error: it was written" in ran.out
+    assert f"Found again after the write: missing-allocation:{one.uuid}. See: " in ran.err
+
+
 def finding(defect: str) -> Finding:
     return Finding(defect, Subject("instance", "one"), "host", Severity.HIGH, {})
 
@@ -69,9 +88,21 @@ def finding(defect: str) -> Finding:
 )
 def test_before_something_is_released_it_looks_longer(defects, seconds) -> None:
     def between(interval: float | None, writes: bool) -> float:
-        writing = Writing(mock.Mock(), AuditOptions(), Namespace(interval=interval))
-        return writing.seconds_between([finding(one) for one in defects], writes)
+        job = Job(mock.Mock(), AuditOptions(), Namespace(interval=interval))
+        return job.seconds_between([finding(one) for one in defects], writes)
 
     assert between(None, writes=True) == seconds
     assert between(7.0, writes=True) == 7
     assert between(None, writes=False) == ADDING_SECONDS
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+def test_novas_lines_go_to_stdout_and_notes_to_stderr(capsys, verbose) -> None:
+    job = Job(mock.Mock(), AuditOptions(), Namespace(verbose=verbose))
+    job.tell("Processed 0 instances.")
+    job.tell("Compute host x could not be found.", always=True)
+    job.note("it differs.")
+    printed = capsys.readouterr()
+    lines = ["Processed 0 instances.", "Compute host x could not be found."]
+    assert printed.out.splitlines() == (lines if verbose else lines[1:])
+    assert printed.err == "Note: it differs.\n"

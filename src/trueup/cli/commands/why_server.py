@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""trueup why --server: what Nova's databases say of a server that found no host."""
+
+import os
+from collections.abc import Collection, Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from trueup.cli.verb import NOVA_CONF
+from trueup.exit_codes import ExitCode
+from trueup.reconcile.clock import now
+from trueup.reconcile.facts import ScheduledServer, SchedulerOptions
+from trueup.reconcile.report.reasons import in_words
+from trueup.reconcile.scheduling import (
+    Filtered,
+    Move,
+    MoveImpossible,
+    Query,
+    Refused,
+    filtered,
+    moved,
+    query_of,
+)
+from trueup.reconcile.scheduling.moves import KINDS
+from trueup.reconcile.sources.connect import scheduler_of
+from trueup.reconcile.sources.errors import NotOne
+from trueup.reconcile.sources.nova.databases import NovaDatabases
+from trueup.reconcile.sources.nova.scheduling import NotARequest, Schedule
+from trueup.reconcile.wording import counted
+
+_RESIZE = "resize:"
+
+
+class ServerRefused(Exception):
+    """The question about a server cannot be asked; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedServer:
+    """A server, the query that Nova makes for it, and all that its filters look at."""
+
+    schedule: Schedule
+    options: SchedulerOptions
+    query: Query
+
+    def filtered(self, candidates: Collection[str]) -> Filtered:
+        """What Nova's filters leave of these candidates."""
+        schedule = self.schedule
+        return filtered(schedule.request, schedule.hosts, candidates, self.options, now())
+
+    def remarks(self, result: Filtered, candidates: int) -> Iterator[str]:
+        """What is known of the server, what is not, and what has changed since its fault."""
+        schedule, server = self.schedule, self.schedule.server
+        yield _introduced(server) if server else "Nova has no row of it in any cell."
+        if server and server.fault_at:
+            times = [host.made_at for host in schedule.hosts if host.made_at]
+            came = sum(made > server.fault_at for made in times)
+            yield f"Since then {counted(came, 'compute node')} came."
+        if schedule.silent:
+            yield f"Did not answer, so its hosts are left out: {', '.join(schedule.silent)}"
+        yield f"Not in Nova's databases: {'; '.join(self.query.open)}."
+        if self.query.limited and candidates > self.options.max_placement_results:
+            yield (
+                f"Placement has {candidates} hosts, and Nova asks for "
+                f"{self.options.max_placement_results} ([scheduler]max_placement_results): its "
+                "filters may see none of those that would pass."
+            )
+        if result.unknown:
+            yield f"Not known to Trueup, and passed by every host here: {', '.join(result.unknown)}"
+
+    def verdict(self, result: Filtered, candidates: int) -> str:
+        """How many hosts are left, or which filter left out the last; empty: one of Placement's."""
+        if not candidates:
+            return ""
+        if result.left:
+            most = "At most " if result.unknown else ""
+            return f"{most}{result.left} of {candidates} hosts with candidates are left."
+        last = next(step for step in result.steps if not step.left)
+        return f"No host is left after {last.name}: it leaves out the last {last.lost}."
+
+    def code(self, result: Filtered) -> ExitCode:
+        """The exit code of an answer."""
+        if self.schedule.silent:
+            return ExitCode.INCOMPLETE
+        return ExitCode.CLEAN if result.left else ExitCode.FINDINGS
+
+
+def ask(nova_conf: Path | None, uuid: str, move: str | None) -> AskedServer:
+    """The query for a server, or for a move of it. Raises ServerRefused and CloudError."""
+    path = nova_conf or Path(os.environ.get("TRUEUP_NOVA_CONF", NOVA_CONF))
+    options, nova = scheduler_of(path)
+    with closing(nova):
+        try:
+            schedule = nova.schedule(uuid)
+        except NotARequest as error:
+            raise ServerRefused(f"the request spec of {uuid} cannot be read: {error}") from error
+        if schedule is None:
+            raise ServerRefused(f"Nova has no request spec of {uuid}: check the UUID")
+        if move is not None:
+            schedule = _moved(schedule, _move_of(move, nova), options)
+    try:
+        query = query_of(schedule.request, options, schedule.aggregates, schedule.hosts)
+    except Refused as error:
+        raise ServerRefused(
+            f"Nova refuses it before it asks Placement: {in_words(error.reason)}"
+        ) from error
+    return AskedServer(schedule, options, query)
+
+
+def _moved(schedule: Schedule, move: Move, options: SchedulerOptions) -> Schedule:
+    if schedule.server is None or schedule.server.vm_state == "deleted":
+        raise ServerRefused(f"{schedule.request.instance} is deleted, so it cannot move")
+    try:
+        request = moved(schedule.request, move, schedule.server, options)
+    except MoveImpossible as error:
+        raise ServerRefused(f"Nova does not look for a host: {error}") from error
+    return replace(schedule, request=request)
+
+
+def _move_of(word: str, nova: NovaDatabases) -> Move:
+    if word.startswith(_RESIZE):
+        name = word.removeprefix(_RESIZE)
+        flavors = nova.flavors_named(name)
+        if len(flavors) != 1:
+            raise NotOne("Nova", "flavor", name, len(flavors))
+        return Move("resize", flavors[0])
+    found = next((kind for kind in KINDS if kind == word and kind != "resize"), None)
+    if found is None:
+        raise ServerRefused(
+            f"{word!r} is none of live-migration, resize:FLAVOR, evacuate, unshelve"
+        )
+    return Move(found)
+
+
+def _introduced(server: ScheduledServer) -> str:
+    where = f" on {server.host}" if server.host else ""
+    fault = f": {server.fault!r} at {server.fault_at}" if server.fault else ""
+    return f"{server.name or server.uuid} is {server.vm_state}{where}{fault}"

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the host aggregates of a host say together. Pure."""
+
+from trueup.reconcile.facts import SchedulerHost
+
+
+def values(host: SchedulerHost, key: str) -> set[str]:
+    """The values of a key, one of each aggregate that has it."""
+    return {one.metadata[key] for one in host.aggregates if key in one.metadata}
+
+
+def words(host: SchedulerHost) -> dict[str, set[str]]:
+    """All keys, each with its words: a value is a list with commas."""
+    found: dict[str, set[str]] = {}
+    for one in host.aggregates:
+        for key, value in one.metadata.items():
+            found.setdefault(key, set()).update(word.strip() for word in value.split(","))
+    return found
+
+
+def least(host: SchedulerHost, key: str, default: int) -> int:
+    """The least number that an aggregate names. PARITY: one that is no number voids the others."""
+    try:
+        return min((int(one) for one in values(host, key)), default=default)
+    except ValueError:
+        return default

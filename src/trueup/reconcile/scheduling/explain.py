@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A request and hosts in, how many hosts each of Nova's filters leaves out. Pure."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from trueup.reconcile.facts import ScheduleRequest, SchedulerHost, SchedulerOptions
+from trueup.reconcile.scheduling.filters import Filter, filter_named
+
+NEAREST_MAX = 3
+NODES = "compute nodes of enabled cells"
+
+
+@dataclass(frozen=True, slots=True)
+class FilterStep:
+    """A filter of Nova's, how many hosts were left after it, and what those lack that it left out.
+
+    `nearest` are a few of these, with the fewest filters against them first, by name.
+    `left_without` is how many hosts all other filters leave. A filter that is not `known` here
+    leaves out nobody.
+    """
+
+    name: str
+    left: int
+    lost: int
+    nearest: tuple[tuple[str, str], ...] = ()
+    left_without: int | None = None
+    known: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Filtered:
+    """What Nova's filters leave. `passing` are the hosts, of all that there are, that pass all."""
+
+    steps: tuple[FilterStep, ...]
+    left: int
+    passing: frozenset[str]
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """The filters of which it is not known here what they leave out."""
+        return tuple(step.name for step in self.steps if not step.known)
+
+
+def filtered(
+    request: ScheduleRequest,
+    hosts: Iterable[SchedulerHost],
+    candidates: Collection[str],
+    options: SchedulerOptions,
+    now: datetime,
+) -> Filtered:
+    """What the filters leave of the candidates, by uuid, that Placement names.
+
+    `hosts` are the compute nodes of enabled cells: Nova drops other candidates.
+    """
+    filters = _filters(request, options, now)
+    judged = {
+        host.uuid: _Judged(host.host, _faults(request, host, filters, options)) for host in hosts
+    }
+    left = [judged[uuid] for uuid in candidates if uuid in judged]
+    every = left
+    steps = [FilterStep(NODES, len(left), len(candidates) - len(left))]
+    for at, (name, known) in enumerate((name, one is not None) for name, one in filters):
+        lost = sorted((host for host in left if host.faults[at]), key=_Judged.rank)
+        before, left = len(left), [host for host in left if not host.faults[at]]
+        nearest = tuple((host.name, host.faults[at]) for host in lost[:NEAREST_MAX])
+        without = sum(host.passes_without(at) for host in every)
+        steps.append(FilterStep(name, len(left), before - len(left), nearest, without, known))
+    passing = frozenset(uuid for uuid, host in judged.items() if not any(host.faults))
+    shown = steps if steps[0].lost else steps[1:]
+    return Filtered(tuple(shown), len(left), passing)
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """A host by name, and what it lacks for each filter."""
+
+    name: str
+    faults: Sequence[str]
+
+    def rank(self) -> tuple[int, str]:
+        return sum(map(bool, self.faults)), self.name
+
+    def passes_without(self, at: int) -> bool:
+        return not any(fault for other, fault in enumerate(self.faults) if other != at)
+
+
+def _filters(
+    request: ScheduleRequest, options: SchedulerOptions, now: datetime
+) -> list[tuple[str, Filter | None]]:
+    """What a request says of hosts by itself, and then the filters that are enabled."""
+    found: list[tuple[str, Filter | None]] = []
+    if request.cell is not None:
+        found.append(("the cell of the server", _in_cell))
+    if request.ignored:
+        found.append(("hosts to leave out", _not_ignored))
+    if request.forced_hosts or request.forced_nodes:
+        # PARITY: a host that is forced is asked nothing else.
+        return [*found, ("hosts that are forced", _forced)]
+    return found + [(name, filter_named(name, request, now)) for name in options.enabled_filters]
+
+
+def _in_cell(request: ScheduleRequest, host: SchedulerHost, _: SchedulerOptions) -> str:
+    return "" if host.cell == request.cell else "in another cell"
+
+
+def _not_ignored(request: ScheduleRequest, host: SchedulerHost, _: SchedulerOptions) -> str:
+    ignored = {one.lower() for one in request.ignored}
+    return "the server is there" if host.host.lower() in ignored else ""
+
+
+def _forced(request: ScheduleRequest, host: SchedulerHost, _: SchedulerOptions) -> str:
+    hosts, nodes = {one.lower() for one in request.forced_hosts}, {*request.forced_nodes}
+    right = (not hosts or host.host.lower() in hosts) and (not nodes or host.node in nodes)
+    return "" if right else "another host is asked for"
+
+
+def _faults(
+    request: ScheduleRequest,
+    host: SchedulerHost,
+    filters: Iterable[tuple[str, Filter | None]],
+    options: SchedulerOptions,
+) -> tuple[str, ...]:
+    return tuple(fault_of(request, host, one, options) for _, one in filters)
+
+
+def fault_of(
+    request: ScheduleRequest, host: SchedulerHost, one: Filter | None, options: SchedulerOptions
+) -> str:
+    """What a host lacks for a filter; empty: nothing, or it is not known here."""
+    if one is None:
+        return ""
+    try:
+        return one(request, host, options)
+    except (ValueError, TypeError) as error:
+        return f"Nova cannot compare it: {error}"

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""trueup why --server: from Nova's databases to the filters of Placement and of Nova."""
+
+import pytest
+
+from tests.cli.running import Ran, trueup
+from trueup.exit_codes import ExitCode
+
+GROUP = "6f1b1f3e-1f9c-4c39-9d1c-1d0e4ff1a111"
+
+
+@pytest.fixture
+def server(small, nova_conf) -> str:
+    """A server that is right where it is."""
+    uuid = small.consumer("missing-allocation")
+    # Services of the lab reported when it was made.
+    for cell in ("nova_cell1", "nova_cell2"):
+        small.sql(cell, "UPDATE services SET last_seen_up = datetime('now'), disabled = 0")
+    return uuid
+
+
+@pytest.fixture
+def why(small, server):
+    """`why(*words)`: about that server."""
+    database = f"sqlite:///{small.folder}/placement.sqlite"
+
+    def asked(*words: object) -> Ran:
+        return trueup("why", "--server", server, "--database", database, *words)
+
+    return asked
+
+
+def rows(ran: Ran) -> dict[str, dict]:
+    return {row["Filter"]: row for row in ran.json()}
+
+
+def cell_of(small, uuid: str) -> str:
+    return next(
+        cell
+        for cell in ("nova_cell1", "nova_cell2")
+        if small.sql(cell, "SELECT 1 FROM instances WHERE uuid = ?", uuid)
+    )
+
+
+def test_both_halves_are_in_one_table(why):
+    ran = why("-f", "json")
+    assert ran.code == ExitCode.CLEAN, ran.err
+    names = list(rows(ran))
+    assert names[0] == "all hosts"
+    assert names.index("root_required=!COMPUTE_STATUS_DISABLED") < names.index("ComputeFilter")
+    assert "hosts with candidates are left" in ran.err
+    assert "Not in Nova's databases: what its ports ask for" in ran.err
+
+
+def test_a_group_keeps_a_server_from_every_other_host(small, why, server):
+    everyone = small.sql(
+        cell_of(small, server), "SELECT uuid FROM instances WHERE deleted = 0 AND host IS NOT NULL"
+    )
+    insert = "INSERT INTO instance_groups (id, uuid) VALUES (1, ?)"
+    small.sql("nova_api", insert, GROUP)
+    policy = "INSERT INTO instance_group_policy (policy, group_id) VALUES ('anti-affinity', 1)"
+    small.sql("nova_api", policy)
+    for row in everyone:
+        member = "INSERT INTO instance_group_member (instance_uuid, group_id) VALUES (?, 1)"
+        small.sql("nova_api", member, row["uuid"])
+    ran = why("-f", "json", "--move", "live-migration")
+    assert ran.code == ExitCode.FINDINGS, ran.err
+    assert "No host is left after ServerGroupAntiAffinityFilter" in ran.err
+    found = rows(ran)["ServerGroupAntiAffinityFilter"]
+    assert (found["Hosts left"], found["Left without it"] > 0) == (0, True)
+    assert any("of its server group" in line for line in found["Nearest that it leaves out"])
+    assert rows(ran)["hosts to leave out"]["Nearest that it leaves out"]
+
+
+def test_the_filters_are_those_of_nova_conf(why, nova_conf):
+    nova_conf.write_text(
+        nova_conf.read_text()
+        + "[filter_scheduler]\nenabled_filters = AggregateInstanceExtraSpecsFilter,OurOwnFilter\n"
+    )
+    ran = why("-f", "json")
+    assert list(rows(ran))[-2:] == ["AggregateInstanceExtraSpecsFilter", "OurOwnFilter"]
+    assert "Not known to Trueup, and passed by every host here: OurOwnFilter" in ran.err
+    assert "At most" in ran.err
+
+
+def test_a_resize_asks_for_another_flavor(small, why):
+    size = "'big', '77', 900, 1048576, 9, 0, 0"
+    columns = "id, name, flavorid, vcpus, memory_mb, root_gb, ephemeral_gb, swap"
+    small.sql("nova_api", f"INSERT INTO flavors ({columns}) VALUES (77, {size})")
+    specs = "INSERT INTO flavor_extra_specs (flavor_id, key, value) VALUES (77, ?, ?)"
+    small.sql("nova_api", specs, "trait:HW_CPU_X86_AVX512F", "forbidden")
+    ran = why("--move", "resize:big", "-f", "json")
+    assert (
+        "asked: required=!HW_CPU_X86_AVX512F&resources=DISK_GB:9,MEMORY_MB:1048576,VCPU:900"
+        in ran.err
+    )
+    assert ran.code == ExitCode.FINDINGS
+    assert why("--move", "resize:none").code == ExitCode.USAGE
+    small.sql("nova_api", specs, "trait:CUSTOM_UNKNOWN", "required")
+    err = why("--move", "resize:big").err
+    assert "Placement refuses the query, so Nova finds no host: No such trait(s)" in err
+
+
+def test_the_fault_and_what_came_since(small, why, server):
+    cell = cell_of(small, server)
+    columns = "instance_uuid, created_at, message, code, deleted"
+    fault = f"INSERT INTO instance_faults ({columns}) VALUES (?, ?, 'No valid host', 500, 0)"
+    small.sql(cell, fault, server, "2020-01-01 00:00:00.000000")
+    small.sql(cell, "UPDATE compute_nodes SET created_at = '2021-01-01 00:00:00.000000'")
+    err = why().err
+    assert "'No valid host' at 2020-01-01" in err
+    assert "Since then" in err
+
+
+def test_a_silent_cell_makes_the_answer_incomplete(small, why, server):
+    other = {"nova_cell1", "nova_cell2"} - {cell_of(small, server)}
+    (small.folder / f"{other.pop()}.sqlite").write_text("no database")
+    ran = why()
+    assert ran.code == ExitCode.INCOMPLETE
+    assert "Did not answer, so its hosts are left out" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--move", "unshelve"), "not shelved_offloaded"),
+        (("--move", "fly"), "none of live-migration"),
+        (("--microversion", "1.30"), "Nova chooses it"),
+        (("--flavor", "4"), "only one"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(why, words, said):
+    ran = why(*words)
+    assert (ran.code, said in ran.err) == (ExitCode.USAGE, True), ran.err
+
+
+def test_a_server_that_nova_does_not_know(small, nova_conf):
+    ran = trueup(
+        "why", "--server", GROUP, "--database", f"sqlite:///{small.folder}/placement.sqlite"
+    )
+    assert (ran.code, "no request spec" in ran.err) == (ExitCode.USAGE, True)
+    small.sql("nova_api", "UPDATE request_specs SET spec = '[]'")
+    uuid = small.consumer("missing-allocation")
+    ran = trueup(
+        "why", "--server", uuid, "--database", f"sqlite:///{small.folder}/placement.sqlite"
+    )
+    assert (ran.code, "cannot be read" in ran.err) == (ExitCode.USAGE, True)

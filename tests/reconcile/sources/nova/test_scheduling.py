@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Nova's scheduler knows, as it stands in Nova's tables.
+
+tests/differential compares requests and hosts with what Nova's own classes make of them.
+"""
+
+from types import SimpleNamespace
+
+import pytest
+
+from trueup.reconcile.facts import ComputeService
+from trueup.reconcile.sources.nova.scheduling import (
+    NODES,
+    host_of,
+    image_properties,
+    request_of,
+)
+
+FLAVOR = {
+    "nova_object.data": {
+        "name": "small", "vcpus": 1, "memory_mb": 64, "root_gb": 1, "ephemeral_gb": 0, "swap": 0,
+    }
+}  # fmt: skip
+
+
+def test_image_properties_are_texts_as_glance_has_them():
+    properties = {
+        "hw_virtio_packed_ring": True,
+        "hw_numa_nodes": 2,
+        "hw_vif_model": None,
+        "traits_required": ["CUSTOM_A"],
+        "hw_numa_cpus": [[0], [1]],
+    }
+    assert image_properties(properties) == {
+        "hw_virtio_packed_ring": "true",
+        "hw_numa_nodes": "2",
+        "trait:CUSTOM_A": "required",
+    }
+
+
+def test_a_request_with_nothing_but_a_flavor():
+    request = request_of("server", {"flavor": FLAVOR, "scheduler_hints": {"group": "g"}})
+    assert (request.image, request.hints) == ({}, {"group": ("g",)})
+    asked = (request.numa, request.pci, request.ignored, request.forced_hosts)
+    assert not any(asked)
+
+
+def test_a_request_without_a_flavor_is_none():
+    with pytest.raises(LookupError):
+        request_of("server", {})
+
+
+def test_columns_that_are_broken_or_empty_say_nothing():
+    row = SimpleNamespace(**dict.fromkeys(NODES.c.keys()))
+    row.uuid, row.stats, row.supported_instances, row.disk_available_least = "A", "{", "", 3
+    host = host_of(row, "cell", ComputeService("cell", "h", False, None), (), ())
+    assert (host.uuid, host.stats, host.supported, host.made_at) == ("a", {}, (), None)
+    assert host.attributes["free_disk_mb"] == 0, "not more than the database expects"
