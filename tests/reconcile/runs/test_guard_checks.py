@@ -306,7 +306,7 @@ def test_an_agent_that_came_back_is_named(small):
     assert reasons(guard, asked) == ["NIC Switch agent two of h1 is alive"]
     assert reasons(AgentsDown("h2"), asked) == []
     [reason] = reasons(guard, replace(small.cloud, neutron=None))
-    assert reason.startswith("Neutron is not asked")
+    assert reason.startswith("Neutron is not configured")
 
 
 def other_cell(small: Small) -> str:
