@@ -72,6 +72,8 @@ class Settings:
     """None means no metrics."""
     logs_request_time: bool
     """Whether the request log has the seconds of each request."""
+    logs_empty_searches: bool
+    """Whether the log says why a search for candidates found nothing."""
     traces: bool
     """Whether requests with osprofiler's headers are traced."""
     traces_statements: bool
@@ -154,7 +156,7 @@ def register(source: cfg.ConfigOpts) -> None:
 def read(source: cfg.ConfigOpts) -> Settings:
     """The values of all options. Raises ConfigurationUnusable for an invalid value."""
     try:
-        return _read(source)
+        return _settings_of(source)
     except (cfg.Error, ValueError) as error:
         raise ConfigurationUnusable(str(error)) from error
 
@@ -237,7 +239,7 @@ def _places(environment: Mapping[str, str]) -> tuple[list[str] | None, list[str]
     return [str(Path(named) / FILE)], folders
 
 
-def _read(source: cfg.ConfigOpts) -> Settings:
+def _settings_of(source: cfg.ConfigOpts) -> Settings:
     placement, database = source.placement, source.placement_database
     most = placement.max_allocation_candidates
     return Settings(
@@ -264,6 +266,7 @@ def _read(source: cfg.ConfigOpts) -> Settings:
         body_length_max=source.trueup.max_request_body_size,
         metrics=_read_metrics(source.trueup),
         logs_request_time=source.trueup.log_request_time,
+        logs_empty_searches=source.trueup.log_empty_searches,
         traces=source.profiler.enabled,
         traces_statements=source.profiler.trace_sqlalchemy,
         behind_proxy=source.oslo_middleware.enable_proxy_headers_parsing,

@@ -39,6 +39,9 @@ class Meter:
     def candidates_found(self, count: int, limited_by: str | None) -> None:
         """A search ended. `limited_by` names the limit that the answer reached."""
 
+    def candidates_lacking(self, reason: str) -> None:
+        """A search found nothing. `reason` is one of a few words."""
+
 
 IGNORED = Meter()
 """For services without metrics."""

@@ -147,6 +147,12 @@ OPTIONS: dict[str, list[cfg.Opt]] = {
             "memory (/run) if possible. Only Trueup has this option.",
         ),
         cfg.BoolOpt(
+            "log_empty_searches",
+            default=False,
+            help="Log why a search for allocation candidates found nothing, at the level INFO, "
+            "for 'trueup page --log'. Only Trueup has this option.",
+        ),
+        cfg.BoolOpt(
             "log_request_time",
             default=False,
             help="End each line of the request log with the response time in seconds, as Nova "

@@ -86,8 +86,8 @@ def test_the_filters_are_those_of_nova_conf(why, nova_conf):
 def test_a_resize_asks_for_another_flavor(small, why):
     size = "'big', '77', 900, 1048576, 9, 0, 0"
     columns = "id, name, flavorid, vcpus, memory_mb, root_gb, ephemeral_gb, swap"
-    small.sql("nova_api", f"INSERT INTO flavors ({columns}) VALUES (5, {size})")
-    specs = "INSERT INTO flavor_extra_specs (flavor_id, key, value) VALUES (5, ?, ?)"
+    small.sql("nova_api", f"INSERT INTO flavors ({columns}) VALUES (77, {size})")
+    specs = "INSERT INTO flavor_extra_specs (flavor_id, key, value) VALUES (77, ?, ?)"
     small.sql("nova_api", specs, "trait:HW_CPU_X86_AVX512F", "forbidden")
     ran = why("--move", "resize:big", "-f", "json")
     assert (

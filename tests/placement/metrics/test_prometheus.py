@@ -156,6 +156,7 @@ def test_every_name_of_the_examples_exists(tmp_path: Path) -> None:
     meter.view_shows(1, 0)
     meter.foreign_writes_found()
     meter.candidates_found(1, "requested")
+    meter.candidates_lacking("capacity")
     text = files.scrape(tmp_path, "")[1].decode()
     known = {line.split("{")[0].split(" ")[0] for line in text.splitlines() if line[0] != "#"}
     used = {

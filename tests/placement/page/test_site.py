@@ -20,7 +20,7 @@ from trueup.web.server import Answer, Request
 
 PATHS = (
     "/", "/?page=1", "/capacity", "/search", "/search?q=script", f"/provider/{UUID(HOST)}",
-    f"/provider/{UUID(CHILD)}", f"/consumer/{UUID(102)}", "/why",
+    f"/provider/{UUID(CHILD)}", f"/consumer/{UUID(102)}", "/why", "/searches",
     "/why?query=resources%3DVCPU%3A9", "/nothing", f"/search?q={HOSTILE}", f"/why?query={HOSTILE}",
     f"/provider/{HOSTILE}", f"/consumer/{HOSTILE}",
 )  # fmt: skip
@@ -222,7 +222,7 @@ def test_one_question_about_candidates_at_a_time(ledger_url, monkeypatch):
     busy = Lock()
     busy.acquire()
     with closing(why.open_ledger((), ledger_url)) as database:
-        site = Site(database, None, "1", busy)
+        site = Site(database, None, "1", _asking=busy)
         found = site.answer(Request("/why", "query=resources=VCPU:1"))
         assert (found.status, b"ask again" in found.content) == (503, True)
         assert site.answer(Request("/", "")).status == 200

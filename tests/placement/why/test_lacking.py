@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from tests.placement.index.clouds import Host, view_of
-from trueup.placement.why.filters import (
+from trueup.placement.index.filters import (
     ForbiddenTraits,
     InTree,
     Isolate,

@@ -5,9 +5,9 @@ import pytest
 
 from tests.placement.client import UUID, Client
 from trueup.placement.api.wire import candidates
+from trueup.placement.index.filters import filters_of, text_of
 from trueup.placement.why import question_of, why
-from trueup.placement.why.filters import filters_of
-from trueup.placement.why.words import text_of, verdict
+from trueup.placement.why.words import verdict
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import argparse
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Event
 
 from cliff.command import Command
@@ -39,6 +40,13 @@ class PageCommand(Command):
         parser.epilog = table()
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
         add_placement_options(parser.add_argument_group("which ledger"))
+        parser.add_argument(
+            "--log",
+            metavar="FILE",
+            type=Path,
+            help="the log of the service, to show the searches that found nothing; it has them "
+            "with [trueup] log_empty_searches",
+        )
         group = parser.add_argument_group("where")
         group.add_argument(
             "--listen",
@@ -81,7 +89,10 @@ class PageCommand(Command):
         host, port = host_and_port("--listen", arguments.listen, LISTEN)
         words = placement_words(arguments)
         at = ListenAt(host, port, arguments.insecure)
-        with _until_stopped() as stop, serving(words, arguments.database, at) as served:
+        with (
+            _until_stopped() as stop,
+            serving(words, arguments.database, at, arguments.log) as served,
+        ):
             say(f"Serving {origin_of(host, served)}/")
             stop.wait()
         return ExitCode.CLEAN

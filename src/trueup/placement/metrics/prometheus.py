@@ -44,6 +44,9 @@ _COUNTERS: Mapping[str, _Count] = {
     "transactions_given_up": _Count("Transactions that met other writers at every attempt."),
     "view_foreign_writes": _Count("Comparisons that found writes of another service."),
     "candidates_searches": _Count("Searches for candidates, by result.", ("result",)),
+    "candidates_empty": _Count(
+        "Searches without a candidate, by the deciding filter.", ("reason",)
+    ),
     "candidates_limited": _Count("Searches that stopped at a limit.", ("limit",)),
 }
 
@@ -153,6 +156,9 @@ class PrometheusMeter(Meter):
         self._counters["candidates_searches"].labels("some" if count else "none").inc()
         if limited_by is not None:
             self._counters["candidates_limited"].labels(limited_by).inc()
+
+    def candidates_lacking(self, reason: str) -> None:
+        self._counters["candidates_empty"].labels(reason).inc()
 
     def _set(self, name: str, value: float) -> None:
         # Created at its first value: a worker without one must not count as 0.

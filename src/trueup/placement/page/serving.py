@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 
 from trueup.placement import why
 from trueup.placement.page.site import Site
@@ -34,8 +35,10 @@ class ListenAt:
 
 
 @contextmanager
-def serving(words: Sequence[str], database_url: str | None, at: ListenAt) -> Iterator[int]:
-    """Serve the ledger of placement.conf, or another one; yields the port.
+def serving(
+    words: Sequence[str], database_url: str | None, at: ListenAt, log: Path | None = None
+) -> Iterator[int]:
+    """Serve the ledger of placement.conf, or another one, and a log; yields the port.
 
     Raises NotLoopback, AddressUnusable, LedgerAway and ConfigurationUnusable before it listens.
     """
@@ -47,7 +50,7 @@ def serving(words: Sequence[str], database_url: str | None, at: ListenAt) -> Ite
     with closing(why.open_ledger(words, database_url)) as database:
         with why.reading(database) as tx:
             browsing.count_trees(tx)
-        site = Site(database, hosts, version("trueup"))
+        site = Site(database, hosts, version("trueup"), log)
         with server.serving(address, at.port, site.answer) as port:
             yield port
 

@@ -9,12 +9,13 @@ refused: a hostile domain may resolve to the loopback interface (DNS rebinding).
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
+from pathlib import Path
 from threading import Lock
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from trueup.placement import why
 from trueup.placement.config import ConfigurationUnusable
-from trueup.placement.page import html, views
+from trueup.placement.page import html, searches, views
 from trueup.placement.store.engine.database import Database
 from trueup.web.server import HTML, Answer, Request
 
@@ -50,6 +51,8 @@ class Site:
     hosts: Collection[str] | None
     """The Host headers that are accepted; None accepts all."""
     version: str
+    log: Path | None = None
+    """The log of the service, for the searches that found nothing."""
     _asking: Lock = field(default_factory=Lock)
 
     def answer(self, asked: Request) -> Answer:
@@ -77,19 +80,30 @@ class Site:
     def _page(self, path: str, values: Mapping[str, str]) -> Answer:
         match [unquote(part) for part in path.strip("/").split("/")]:
             case [""]:
-                return self._trees(_number(values))
+                return self._trees(_page_number(values))
             case ["capacity"]:
                 with why.reading(self.database) as tx:
                     return self._html("capacity.html", usages=views.capacity(tx))
             case ["search"]:
                 return self._search(values.get("q", "").replace("\0", "").strip())
             case ["provider", uuid]:
-                return self._provider(uuid.replace("\0", ""), _number(values))
+                return self._provider(uuid.replace("\0", ""), _page_number(values))
             case ["consumer", uuid]:
                 return self._consumer(uuid.replace("\0", ""))
             case ["why"]:
                 return self._why(values.get("query", ""), values.get("microversion", ""))
+            case ["searches"]:
+                return self._searches()
         raise _NothingToShow(HTTPStatus.NOT_FOUND, "There is no such page.")
+
+    def _searches(self) -> Answer:
+        try:
+            found = searches.last_searches(self.log) if self.log else []
+        except OSError as error:
+            text = f"{self.log} cannot be read: {error.strerror}"
+            raise _NothingToShow(HTTPStatus.INTERNAL_SERVER_ERROR, text) from error
+        most = searches.SHOWN_MAX
+        return self._html("searches.html", shapes=found, log=self.log, most=most)
 
     def _trees(self, number: int) -> Answer:
         with why.reading(self.database) as tx:
@@ -169,7 +183,7 @@ def _values(query: str) -> dict[str, str]:
         ) from error
 
 
-def _number(values: Mapping[str, str]) -> int:
+def _page_number(values: Mapping[str, str]) -> int:
     text = values.get("page", "1")
     if not (text.isascii() and text.isdecimal() and 1 <= int(text[:9]) <= _PAGES_MAX):
         raise _NothingToShow(HTTPStatus.BAD_REQUEST, f"'{text[:20]}' is not the number of a page.")

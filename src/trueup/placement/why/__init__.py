@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Why a query for candidates finds no host: which filter of it leaves out which hosts."""
 
+from trueup.placement.index.filters import text_of
 from trueup.placement.why.asking import (
     LedgerAway,
     Question,
@@ -13,4 +14,4 @@ from trueup.placement.why.asking import (
     reason_in,
     why,
 )
-from trueup.placement.why.words import text_of, verdict
+from trueup.placement.why.words import verdict

@@ -12,10 +12,10 @@ import numpy as np
 
 from trueup.model.errors import ResourceClassNotFound, TraitNotFound
 from trueup.model.requests import CandidateRequest
+from trueup.placement.index.filters import Filter, filters_of, filters_without, request_of
 from trueup.placement.index.search.candidates import roots_with_candidates
 from trueup.placement.index.view.columns import NO_PROVIDERS, View
 from trueup.placement.index.view.forest import NO_PARENT, Positions
-from trueup.placement.why.filters import Filter, filters_of, filters_without, request_of
 from trueup.placement.why.lacking import NearMiss, nearest
 
 NEAREST_MAX = 3

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueup.placement.index.view.columns import InventoryColumns, View
-from trueup.placement.index.view.forest import Positions
-from trueup.placement.why.filters import (
+from trueup.placement.index.filters import (
     AmountlessFilter,
     Filter,
     ForbiddenTraits,
@@ -22,6 +20,8 @@ from trueup.placement.why.filters import (
     RootRequired,
     SameSubtree,
 )
+from trueup.placement.index.view.columns import InventoryColumns, View
+from trueup.placement.index.view.forest import Positions
 
 _ELSEWHERE = "but not together with the rest of the request"
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from tests.placement.index.clouds import group
 from tests.placement.index.search.test_candidates import questions
 from trueup.model.requests import CandidateRequest
-from trueup.placement.why.filters import (
+from trueup.placement.index.filters import (
     InTree,
     Isolate,
     MemberOf,

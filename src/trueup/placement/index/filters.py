@@ -176,3 +176,43 @@ def _group(kept: Collection[InGroup], suffix: str) -> RequestGroup:
         ),
         in_tree=trees[0] if trees else None,
     )
+
+
+def text_of(one: Filter) -> str:
+    """A filter as the query has it."""
+    match one:
+        case RootRequired():
+            return f"root_required={one.name}"
+        case RootForbidden():
+            return f"root_required={_none_of(one.names)}"
+        case Isolate():
+            return "group_policy=isolate"
+        case SameSubtree():
+            return f"same_subtree={','.join(sorted(one.suffixes))}"
+        case _:
+            return _text_in_group(one)
+
+
+def _text_in_group(one: GroupFilter) -> str:
+    match one:
+        case Resource():
+            return f"resources{one.suffix}={one.name}:{one.amount}"
+        case RequiredTrait():
+            return f"required{one.suffix}={_any_of(one.any_of)}"
+        case ForbiddenTraits():
+            return f"required{one.suffix}={_none_of(one.names)}"
+        case MemberOf():
+            return f"member_of{one.suffix}={_any_of(one.any_of)}"
+        case NotMemberOf():
+            return f"member_of{one.suffix}=!{_any_of(one.aggregates)}"
+        case InTree():
+            return f"in_tree{one.suffix}={one.uuid}"
+
+
+def _any_of(names: frozenset[str]) -> str:
+    listed = ",".join(sorted(names))
+    return f"in:{listed}" if len(names) > 1 else listed
+
+
+def _none_of(names: frozenset[str]) -> str:
+    return ",".join(f"!{name}" for name in sorted(names))
