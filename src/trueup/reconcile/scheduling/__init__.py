@@ -4,15 +4,3 @@
 from trueup.reconcile.scheduling.explain import Filtered, FilterStep, filtered
 from trueup.reconcile.scheduling.moves import Move, MoveImpossible, moved
 from trueup.reconcile.scheduling.query import Query, Refused, query_of
-
-__all__ = [
-    "FilterStep",
-    "Filtered",
-    "Move",
-    "MoveImpossible",
-    "Query",
-    "Refused",
-    "filtered",
-    "moved",
-    "query_of",
-]

@@ -40,6 +40,7 @@ class StatusMetrics(Collector):
             yield from _findings(status)
             yield from _sources(status)
             yield _capacity(status)
+            yield _reasons(status)
 
 
 def _rounds(status: WatchStatus) -> Iterator[Metric]:
@@ -90,6 +91,15 @@ def _findings(status: WatchStatus) -> Iterator[Metric]:
     for severity in Severity:
         total.add_metric([severity.value], by_severity[severity])
     yield total
+    returned = GaugeMetricFamily(
+        "trueup_watch_returned_findings",
+        "Findings that were gone in the last two weeks and came back: no repair of the ledger "
+        "removes their cause",
+        labels=["defect"],
+    )
+    for defect, count in sorted(Counter(one.defect for one in sightings if one.returned).items()):
+        returned.add_metric([defect], count)
+    yield returned
     oldest = GaugeMetricFamily(
         "trueup_watch_oldest_finding_age_seconds",
         "How long the oldest finding has been there, as far as its evidence or the watch tells",
@@ -133,6 +143,18 @@ def _capacity(status: WatchStatus) -> Metric:
         for part in _PARTS:
             amounts.add_metric([split.resource_class, part], getattr(split, part))
     return amounts
+
+
+def _reasons(status: WatchStatus) -> Metric:
+    counts = GaugeMetricFamily(
+        "trueup_watch_reasons",
+        "Subjects that could not be checked or are left alone, and findings without a step, by the "
+        "reason; each counts as every reason behind it, too",
+        labels=["verdict", "reason"],
+    )
+    for (verdict, reason), count in sorted(status.reasons.items()):
+        counts.add_metric([verdict, reason], count)
+    return counts
 
 
 def _epoch(moment: datetime) -> float:
