@@ -55,4 +55,4 @@ def left_out(machine: Machine, checkout: str) -> dict[str, str]:
     run = f"PYTEST_ADDOPTS=--no-fold-skipped {suite.replace('test', SUITE, 1)}"
     printed = machine.run(f"cd {checkout} && {run}")
     assert " passed" in printed
-    return dict(re.findall(r"^SKIPPED (\S+) - (.*)$", printed, re.MULTILINE))
+    return dict(re.findall(r"^SKIPPED (.+?) - Skipped: (.*)$", printed, re.MULTILINE))
