@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import ROOT
+from tests.clouds.cloud import RecordedCloud
 from tests.clouds.loading import keep_alive
 from tests.clouds.neutron import recorded_neutron
 from tests.clouds.renaming import rename_host
@@ -122,6 +123,11 @@ def as_in_a_console(patch: pytest.MonkeyPatch, nova_conf: Path, folder: Path) ->
     patch.chdir(folder)
 
 
+def let_report(cloud: RecordedCloud, page: str) -> None:
+    for url in cloud.cell_urls.values() if UP in page else ():
+        keep_alive(url, "nova-compute")
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_a_page_prints_what_it_says(path, recorded_cloud, tmp_path, monkeypatch, request):
     page = path.read_text()
@@ -129,8 +135,7 @@ def test_a_page_prints_what_it_says(path, recorded_cloud, tmp_path, monkeypatch,
     renamed_host = RENAMED.search(page)
     own_cells = bool(nova or renamed_host or UP in page)
     cloud = recorded_cloud(CLOUD.search(page).group(1), "upstream", own_cells=own_cells)
-    for url in cloud.cell_urls.values() if UP in page else ():
-        keep_alive(url, "nova-compute")
+    let_report(cloud, page)
     if renamed_host:
         rename_host(cloud, *renamed_host.groups())
     if nova:

@@ -29,15 +29,18 @@ auth_strategy = noauth2
 """
 START = """\
 #!/bin/sh
-kill -0 $(cat {home}/pid) 2>/dev/null && exit 0
+test -e {home}/pid && exit 0
+export OS_PLACEMENT_CONFIG_DIR={home}/etc
 exec {environment}/bin/uwsgi --module placement.wsgi.api:application --master --enable-threads \
-    --http-socket 127.0.0.1:{port} --env OS_PLACEMENT_CONFIG_DIR={home}/etc --die-on-term \
+    --need-app --http-socket 127.0.0.1:{port} --add-header "Connection: close" --die-on-term \
     --pidfile {home}/pid --daemonize {home}/log
 """
+# Nobody waits for a daemon on a machine without an init, so that it stays as a zombie.
 STOP = """\
 #!/bin/sh
-kill $(cat {home}/pid)
-while kill -0 $(cat {home}/pid) 2>/dev/null; do sleep 0.1; done
+pid=$(cat {home}/pid)
+kill $pid
+while grep -qs "^State:.[^Z]" /proc/$pid/status; do sleep 0.1; done
 rm {home}/pid
 """
 # Which package the environment has, and which tables the database.

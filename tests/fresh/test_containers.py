@@ -77,7 +77,18 @@ worker-reload-mercy = 80
 stats = 0.0.0.0:1717
 stats-http = true
 """
-NOBODY_ANSWERS = "[api_database]\nconnection = mysql+pymysql://nova:nova@127.0.0.1:1/nova_api\n"
+NOBODY_ANSWERS = """\
+[api_database]
+connection = mysql+pymysql://nova:nova@127.0.0.1:1/nova_api
+[placement]
+auth_type = password
+auth_url = http://127.0.0.1:1/v3
+username = placement
+password = a-password
+project_name = service
+user_domain_name = Default
+project_domain_name = Default
+"""
 
 
 class Images:

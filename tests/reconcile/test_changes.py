@@ -16,6 +16,8 @@ from tests.reconcile.small import Small
 from trueup.reconcile import changes
 from trueup.reconcile.changes.target import CONCURRENT_UPDATE
 from trueup.reconcile.plan import Plan
+from trueup.reconcile.reasons import because
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.runs import applied, undone
 from trueup.reconcile.runs.journal import Outcome
 from trueup.reconcile.runs.journals import read
@@ -133,7 +135,9 @@ def test_invariant_10_of_two_runs_at_once_only_that_which_wrote_takes_it_back(
     outcomes = list(small.apply(plan).values())
     assert [(one.result, one.contested) for one in rival] == [("done", False)] * len(defects)
     assert outcomes[0].contested
-    assert all("somebody else has already made this" in one.reason for one in outcomes[1:])
+    assert all(
+        "somebody else has already made this" in in_words(one.reason) for one in outcomes[1:]
+    )
     repaired = small.ledger()
     assert undo(small, plan.id) == {}
     assert small.ledger() == repaired
@@ -217,7 +221,7 @@ def test_a_foreign_write_right_after_ours_is_not_taken_for_ours(small, monkeypat
     assert outcome.result == "done"
     [undone] = undo(small, plan.id).values()
     assert undone.result == "refused"
-    assert "written since" in undone.reason
+    assert "written since" in in_words(undone.reason)
 
 
 def rewritten(small: Small, consumer: str) -> None:
@@ -265,7 +269,7 @@ def test_changes_of_one_step_are_all_taken_back_when_one_is_refused(small, monke
 
     monkeypatch.setattr(Placement, "send", second_refused)
     [outcome] = small.apply(plan).values()
-    assert (outcome.result, outcome.reason) == ("refused", "answered 409")
+    assert (outcome.result, in_words(outcome.reason)) == ("refused", "answered 409")
     assert small.ledger() == before
 
 
@@ -290,7 +294,7 @@ def test_a_step_that_was_killed_half_way_is_taken_back_by_undo(small):
         assert list(run.outcomes) == []
     [(taken_back, outcome)] = run.in_part
     assert (taken_back.id, outcome.result) == (step.id, "refused")
-    assert outcome.reason == "interrupted; what was written of it is taken back"
+    assert in_words(outcome.reason) == "interrupted; what was written of it is taken back"
     with small.journal(plan) as journal:
         assert journal.outcome_of(step) == outcome
     assert small.ledger() == before
@@ -331,7 +335,9 @@ def test_a_step_whose_second_write_is_never_answered_well_is_taken_back(small, m
     Spoilt(monkeypatch, 503, times=ATTEMPTS)
     [outcome] = small.apply(plan).values()
     assert outcome.result == "unknown"
-    assert outcome.reason == ("answered 503; the write that was not answered may still come")
+    assert in_words(outcome.reason) == (
+        "answered 503; the write that was not answered may still come"
+    )
     assert outcome.left == ()
     assert small.ledger() == before
 
@@ -343,14 +349,13 @@ def test_what_cannot_be_taken_back_is_named(small, monkeypatch):
     [step] = plan.steps
     written = f"allocations:{step.changes[0].target.consumers[0]}"
     assert (outcome.result, outcome.left) == ("unknown", (written,))
-    assert f"not taken back: {written}" in outcome.reason
+    assert f"not taken back: {written}" in in_words(outcome.reason)
 
 
 def test_nothing_is_written_without_an_intent(small):
     plan = small.plan(WRONG)
     small.change_instance(WRONG, task_state="migrating")
     [outcome] = small.apply(plan).values()
-    assert outcome == Outcome(
-        plan.steps[0].id, "refused", "the instance's task state was none, it is migrating"
-    )
+    moving = because("instance-changed", what="task state", was="", found="migrating")
+    assert outcome == Outcome(plan.steps[0].id, "refused", moving)
     assert read(plan.id, small.folder / "journal").intended_at(plan.steps[0]) is None

@@ -84,6 +84,7 @@ from trueup.reconcile.facts import (
     NumaTopology,
 )
 from trueup.reconcile.plan import domains_wanted, make_plan
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.report.states import before_and_after
 from trueup.reconcile.report.words import evidence_in_words
 from trueup.reconcile.steps import PortBinding, Step, consumers_in
@@ -129,12 +130,12 @@ def answer(draft: Draft) -> str:
             + "; ".join(evidence_in_words(row.evidence).values())
             for row in result.findings
         ),
-        *(f"could not check {row.subject}: {row.reason}" for row in result.unchecked),
+        *(f"could not check {row.subject}: {in_words(row.reason)}" for row in result.unchecked),
         *(f"may be behind {row.source}: {row.behind}" for row in result.coverage.behind),
-        *(f"left alone {row.subject}: {row.reason}" for row in result.left_alone),
+        *(f"left alone {row.subject}: {in_words(row.reason)}" for row in result.left_alone),
         *(f"step {_step(step, facts)}" for step in plan.steps),
         *(
-            f"no step for {row.finding.defect} {row.finding.subject.uuid}: {row.reason}"
+            f"no step for {row.finding.defect} {row.finding.subject.uuid}: {in_words(row.reason)}"
             for row in plan.declined
         ),
     ]

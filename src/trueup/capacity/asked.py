@@ -14,6 +14,7 @@ from trueup.placement.api.versions import NEWEST
 from trueup.placement.api.wire import candidates
 from trueup.reconcile.expected import Unknown, candidate_query
 from trueup.reconcile.facts import DISABLED_TRAIT, JUDGED_TRAITS, Facts, Flavor, Instance
+from trueup.reconcile.reasons import Reason, because
 
 _ALIAS, _PROFILE, _THREADS = "pci_passthrough:alias", "accel:device_profile", "hw:cpu_thread_policy"
 # Compared with what a host reports of itself (ComputeCapabilitiesFilter).
@@ -47,7 +48,7 @@ class NotAskable:
     """A flavor of which Nova would refuse every server, and why."""
 
     name: str
-    reason: str
+    reason: Reason
 
 
 def asked_of(
@@ -69,7 +70,7 @@ def asked_of(
 def asked_of_instance(instance: Instance) -> Asked | NotAskable:
     """The server that an instance would be on another host."""
     if instance.flavor is None:
-        return NotAskable(instance.name, "its flavor could not be read")
+        return NotAskable(instance.name, because("flavor-unreadable"))
     found = asked_of(
         instance.flavor,
         instance.image_properties or {},
@@ -79,7 +80,7 @@ def asked_of_instance(instance: Instance) -> Asked | NotAskable:
         return found
     cells = instance.numa_topology.cells
     if cells is None:
-        return NotAskable(instance.name, "its NUMA topology could not be read")
+        return NotAskable(instance.name, because("numa-unreadable"))
     # What it was given says more than flavor and image do now.
     pages = found.numa.cells[0].page_size if found.numa else None
     needs = (CellNeed(len(c.processors), len(c.pinned), c.memory_mb, pages) for c in cells)

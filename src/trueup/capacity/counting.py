@@ -22,7 +22,7 @@ from trueup.placement.index.search.all_trees import trees_with_candidates
 from trueup.placement.index.view.columns import View
 from trueup.reconcile.facts import Facts
 
-_NUMA_TOPOLOGIES = "NUMA topologies"
+NUMA_TOPOLOGIES = "NUMA topologies"
 
 
 class By(StrEnum):
@@ -225,7 +225,7 @@ def _capped(found: Fitting, asked: Asked, place: Place, facts: Facts) -> Fitting
     """At most as many as the aggregates of a host and its NUMA cells allow."""
     if place.servers_max is not None and place.servers_max < found.count:
         found = Fitting(place.servers_max, Bind.SERVERS_MAX)
-    if asked.numa is None or not found.count or not facts.has(_NUMA_TOPOLOGIES):
+    if asked.numa is None or not found.count or not facts.has(NUMA_TOPOLOGIES):
         return found
     cells = cells_of(place, facts)
     # PARITY: a host that reports no NUMA cells gets no server that asks for any.
@@ -235,7 +235,7 @@ def _capped(found: Fitting, asked: Asked, place: Place, facts: Facts) -> Fitting
 
 def _gaps_of(asked: Asked, facts: Facts) -> frozenset[Gap]:
     """What this kind of server needs and this cloud does not say."""
-    unread = asked.numa is not None and not facts.has(_NUMA_TOPOLOGIES)
+    unread = asked.numa is not None and not facts.has(NUMA_TOPOLOGIES)
     return frozenset({Gap.NUMA_NOT_READ} if unread else ())
 
 
@@ -245,18 +245,20 @@ def _binds(
     """By group: on how many of its hosts each thing keeps one more server away."""
     found: dict[str, Counter[Binding]] = defaultdict(Counter)
     empty = [root for (_, root), one in zip(ground.hosts, fittings, strict=True) if not one.ends_by]
-    missing = _missing(asked.request, ground.view, empty) if empty else {}
+    lacking = first_bindings(asked.request, ground.view, empty) if empty else {}
     for (place, root), one in zip(ground.hosts, fittings, strict=True):
         if one.ends_by in _BEYOND_PLACEMENT:
             binding = (Bind(one.ends_by), "")
         else:
-            binding = (Bind.CLASS, one.ends_by) if one.ends_by else missing[root]
+            binding = (Bind.CLASS, one.ends_by) if one.ends_by else lacking[root]
         for name in groups_of(place, by):
             found[name][binding] += 1
     return found
 
 
-def _missing(request: CandidateRequest, view: View, roots: Sequence[int]) -> dict[int, Binding]:
+def first_bindings(
+    request: CandidateRequest, view: View, roots: Sequence[int]
+) -> dict[int, Binding]:
     """What keeps the first server away from each of these hosts: filter after filter is added."""
     left, found, kept = set(roots), dict[int, Binding](), list[Filter]()
     for one in filters_of(request):

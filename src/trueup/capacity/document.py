@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts of capacity as one document for programs; docs/capacity.schema.json describes it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
 from trueup.capacity import words
 from trueup.capacity.counting import Capacity, Count, Row
+from trueup.capacity.relocation import Failure
 from trueup.reconcile.report.audit_document import moment
+from trueup.reconcile.report.reasons import in_words
 
 # Raised when something is taken away or changes its meaning; what is added does not raise it.
 FORMAT = 1
@@ -31,7 +33,33 @@ def capacity_document(
             "not_read": list(found.unknown_hosts),
         },
         "flavors": [_row(row) for row in found.rows],
-        "refused": [{"name": one.name, "reason": one.reason} for one in found.not_askable],
+        "refused": [
+            {"name": one.name, "reason": in_words(one.reason)} for one in found.not_askable
+        ],
+    }
+
+
+def failures_document(
+    failures: Iterable[Failure], taken_at: datetime, complete: bool, version: str
+) -> Document:
+    """The document of failures; all of them, also those that leave nobody without a place."""
+    return {
+        "format": FORMAT,
+        "trueup": version,
+        "taken_at": moment(taken_at),
+        "complete": complete,
+        "failures": [
+            {
+                "group": one.group or None,
+                "hosts": list(one.hosts),
+                "servers": len(one.moves),
+                "without_place": [
+                    {"uuid": each.server.uuid, "name": each.server.name, "why": words.move(each)}
+                    for each in one.homeless
+                ],
+            }
+            for one in failures
+        ],
     }
 
 

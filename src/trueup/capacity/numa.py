@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from trueup.reconcile.expected import Unknown
 from trueup.reconcile.expected.cpus import cpu_set, dedicated_cpus
 from trueup.reconcile.facts import Flavor, HostCell
+from trueup.reconcile.reasons import because
 
 _KIB_IN_MIB = 1024
 _SIZE = re.compile(r"(\d+)([KMG]?)I?B?")
@@ -67,7 +68,7 @@ def need_of(flavor: Flavor, image: Mapping[str, str]) -> NumaNeed | Unknown | No
             "MiB",
         )
     except ValueError as error:
-        return Unknown(f"its NUMA settings cannot be understood: {error}")
+        return Unknown(because("numa-settings-unreadable", error=str(error)))
     amounts = dedicated_cpus(flavor, image)
     if isinstance(amounts, Unknown):
         return amounts

@@ -99,9 +99,9 @@ class Room:
         found = self._divided(search, offers)
         if found.count > most:
             found = Fitting(most, "")
-        for slot, (position, *_) in zip(search.slots, offers, strict=True):
+        for slot, positions in zip(search.slots, offers, strict=True):
             # What several providers of this host alone can give, nobody else asks for.
-            if position in self._sharing:
+            for position in self._sharing.intersection(positions):
                 self._take([(position, name, n * found.count) for name, n in slot.resources])
         return found
 

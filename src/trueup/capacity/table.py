@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts of capacity as a table for people."""
 
+from collections.abc import Iterable
+
 from trueup.capacity import words
 from trueup.capacity.counting import By, Capacity, Count, Row
+from trueup.capacity.relocation import Failure, Move
 from trueup.reconcile.report.tables import Cell, Columns, Table
 
 _GROUPS = {By.CELL: "Cell", By.ZONE: "Zone", By.AGGREGATE: "Aggregate", By.HOST: "Host"}
@@ -37,3 +40,30 @@ def _fits(row: Row, count: Count | None) -> Cell:
     if count is None:
         return ""
     return f"at most {count.fits}" if row.gaps else count.fits
+
+
+MOVES_COLUMNS = ("Server", "UUID", "From", "To", "Remark")
+FAILURES_COLUMNS = ("Group", "Hosts that fail", "Servers", "Without a place", "Which, and why")
+
+
+def moves_table(moves: Iterable[Move]) -> Table:
+    """A row for each server, in the order of the moves."""
+    return MOVES_COLUMNS, [
+        (one.server.name, one.server.uuid, one.server.host or "", one.to or "", words.move(one))
+        for one in moves
+    ]
+
+
+def failures_table(failures: Iterable[Failure]) -> Table:
+    """A row for each failure that leaves servers without a place."""
+    return FAILURES_COLUMNS, [
+        (
+            one.group,
+            ", ".join(one.hosts),
+            len(one.moves),
+            len(one.homeless),
+            "\n".join(f"{each.server.name}: {words.move(each)}" for each in one.homeless),
+        )
+        for one in failures
+        if one.homeless
+    ]

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from trueup.capacity.asked import Gap
 from trueup.capacity.counting import Bind, Binding, Capacity
 from trueup.capacity.places import LeftOut
+from trueup.capacity.relocation import Move
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.wording import counted
 
 POLICY = "Each flavor is counted alone. Hosts are filled one after the other, the emptiest first."
@@ -61,3 +63,14 @@ def left_out(found: Capacity) -> str:
 def not_counted(gaps: frozenset[Gap]) -> str:
     """Why fewer servers than are said may fit."""
     return "; ".join(GAPS[gap] for gap in sorted(gaps))
+
+
+def move(one: Move) -> str:
+    """Where a server could go, or why nowhere."""
+    if one.to is None:
+        if one.reason:
+            return in_words(one.reason)
+        return bindings(one.binds or {}) or "there is no other host in its cell and zone"
+    known = [not_counted(one.gaps)] if one.gaps else []
+    known += ["what its ports and PCI devices need"] if one.has_devices else []
+    return f"not checked: {'; '.join(known)}" if known else ""

@@ -14,6 +14,7 @@ from trueup.reconcile.collect import selection
 from trueup.reconcile.copies import ledger_copy, rehearse
 from trueup.reconcile.plan import plan_file
 from trueup.reconcile.report import story_subjects
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.runbooks import ghosts, rebuild
 from trueup.reconcile.runs import journal, journals, undo, verification
 from trueup.reconcile.sources import errors as cloud
@@ -22,6 +23,7 @@ from trueup.reconcile.verdicts import acknowledgement_file
 from trueup.reconcile.watch import errors as watch
 from trueup.web import errors as web
 
+_NO_DOMAIN = "no hypervisor that answered has a domain of a deleted instance with it"
 # What makes a file of each kind.
 _MADE_BY = {
     "audit": "trueup audit --save FILE",
@@ -104,7 +106,7 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     rebuild.EvidenceIncomplete: (
         ExitCode.INCOMPLETE,
         lambda e: (
-            f"{e.gap}: its data would be missing in the new ledger. "
+            f"{in_words(e.gap)}: its data would be missing in the new ledger. "
             "Nothing is written. Make sure that every source answers, then try again."
         ),
     ),
@@ -144,7 +146,7 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
         ExitCode.USAGE,
         lambda e: (
             f"domain {e.domain} does not belong to an instance that is known to be deleted: "
-            f"{e.reason}. "
+            f"{'; '.join(map(in_words, e.verdicts)) or _NO_DOMAIN}. "
             "Nothing is written. 'trueup ghosts --all' lists every domain that was read."
         ),
     ),

@@ -44,6 +44,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "explain": "trueup.cli.commands.explain:ExplainCommand",
         "why": "trueup.cli.commands.why:WhyCommand",
         "capacity": "trueup.cli.commands.capacity:CapacityCommand",
+        "capacity drain": "trueup.cli.commands.capacity_drain:CapacityDrainCommand",
         "quota": "trueup.cli.commands.quota:QuotaCommand",
         "defects": "trueup.cli.commands.defects:DefectsCommand",
         "report": "trueup.cli.commands.report:ReportCommand",

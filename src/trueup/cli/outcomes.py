@@ -11,7 +11,9 @@ from pathlib import Path
 from trueup.cli.terminal.progress import say
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.changes import not_restorable, permanent
-from trueup.reconcile.plan import Plan
+from trueup.reconcile.defects import DEFECTS
+from trueup.reconcile.plan import LEFT_OUT, Direction, Only, Plan
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.runs import INTERVAL_SECONDS, Planned, Run
 from trueup.reconcile.runs.journal import Journal, StepOutcome, done_by_reason
 from trueup.reconcile.runs.journals import unread_since
@@ -92,7 +94,8 @@ def tell_verified(rows: Sequence[Verified]) -> None:
     if unjudged := [row for row in rows if row.state is State.NOT_JUDGED]:
         first, *others = unjudged
         more = f", and for {counted(len(others), 'other finding')}" if others else ""
-        say(f"Whether it helped could not be checked for {first.finding.id}{more}: {first.reason}.")
+        why = in_words(first.reason)
+        say(f"Whether it helped could not be checked for {first.finding.id}{more}: {why}.")
 
 
 def code_of_verified(rows: Iterable[Verified]) -> ExitCode:
@@ -106,7 +109,7 @@ def code_of_verified(rows: Iterable[Verified]) -> ExitCode:
 def tell_in_part(undo: Run) -> None:
     """Say which steps an interrupted run had written in part, and what became of that."""
     for step, outcome in undo.in_part:
-        say(f"Step {step.id} was written in part: {outcome.reason}.")
+        say(f"Step {step.id} was written in part: {in_words(outcome.reason)}.")
 
 
 def tell_unsettled(earlier: Run) -> bool:
@@ -154,7 +157,7 @@ def tell_open(undo: Run, undone: str) -> None:
             f"took an undo back. To take that back: trueup undo {name}"
         )
     for one, outcome in undo.partly:
-        say(f"Step {one.id} is not taken back: {outcome.reason}.")
+        say(f"Step {one.id} is not taken back: {in_words(outcome.reason)}.")
 
 
 def tell_nothing_to_undo(undo: Run, undone: str) -> None:
@@ -185,6 +188,32 @@ def add_limit_option(parser: argparse.ArgumentParser) -> None:
         help="how many consumers, providers … may be touched "
         "(default: 25, or 1 %% of consumers if more)",
     )
+
+
+def add_only_options(parser: argparse._ActionsContainer) -> None:
+    """--only, --only-adds and --only-releases, for the commands that plan and apply."""
+    parser.add_argument(
+        "--only",
+        metavar="DEFECT",
+        choices=[defect.NAME for defect in DEFECTS],
+        action="append",
+        default=[],
+        help="only findings of this defect; may be given several times",
+    )
+    direction = parser.add_mutually_exclusive_group()
+    for one, words in ((Direction.ADDS, "give"), (Direction.RELEASES, "release")):
+        direction.add_argument(
+            f"--only-{one}",
+            dest="direction",
+            action="store_const",
+            const=one,
+            help=f"only findings whose steps {words} resources, and do nothing else",
+        )
+
+
+def only_of(arguments: argparse.Namespace) -> Only:
+    """What --only, --only-adds and --only-releases say."""
+    return Only(frozenset(arguments.only), arguments.direction)
 
 
 def add_interval_option(parser: argparse._ActionsContainer) -> None:
@@ -267,8 +296,12 @@ def tell_plan(planned: Planned) -> None:
     """How many steps there are for how many findings, and what was declined, with the reason."""
     plan, providers = planned.plan, planned.second.facts.providers
     say(f"{counted(len(plan.steps), 'step')} for {counted(len(plan.findings), 'finding')}.")
+    left_out = [one for one in plan.declined if one.reason == LEFT_OUT]
     for one in plan.declined:
-        say(f"No step for {one.finding.id}: {one.reason}.")
+        if one not in left_out:
+            say(f"No step for {one.finding.id}: {in_words(one.reason)}.")
+    if left_out:
+        say(f"{counted(len(left_out), 'finding')} left out by an option.")
     for number, step in enumerate(plan.steps, 1):
         if reason := not_restorable(step, providers):
             say(f"Step {number} cannot be taken back: {reason}.")

@@ -156,7 +156,7 @@ def register(source: cfg.ConfigOpts) -> None:
 def read(source: cfg.ConfigOpts) -> Settings:
     """The values of all options. Raises ConfigurationUnusable for an invalid value."""
     try:
-        return _read(source)
+        return _settings_of(source)
     except (cfg.Error, ValueError) as error:
         raise ConfigurationUnusable(str(error)) from error
 
@@ -239,7 +239,7 @@ def _places(environment: Mapping[str, str]) -> tuple[list[str] | None, list[str]
     return [str(Path(named) / FILE)], folders
 
 
-def _read(source: cfg.ConfigOpts) -> Settings:
+def _settings_of(source: cfg.ConfigOpts) -> Settings:
     placement, database = source.placement, source.placement_database
     most = placement.max_allocation_candidates
     return Settings(

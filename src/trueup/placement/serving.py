@@ -102,7 +102,7 @@ def choose(
     """
     if database_url and words:
         raise Unusable("--database and --config-file name two services: use one of them.")
-    if named := _named(words, database_url):
+    if named := _configured_service(words, database_url):
         if folder_named:
             raise Unusable(
                 "--state-dir would be ignored: --database, placement.conf or the environment names "
@@ -119,7 +119,7 @@ def choose(
     return Service((), f"sqlite:///{folder.absolute() / 'placement.sqlite'}")
 
 
-def _named(words: Sequence[str], database_url: str | None) -> Service | None:
+def _configured_service(words: Sequence[str], database_url: str | None) -> Service | None:
     """The service with a configured database; None if no option, file or variable names one."""
     if database_url:
         return Service((), database_url)
@@ -190,7 +190,7 @@ def _try(service: Service, address: str, listen: ListenOptions) -> None:
             _require_loopback(address)
         _require_free(address, listen.port)
         if service.embedded_url is not None:
-            _prepare(settings)
+            _upgrade_schema(settings)
         service.build().close()
     except (ConfigurationUnusable, migrations.UnknownRevision, migrations.RowsInTheWay) as error:
         raise Unusable(f"{service.files()}{error}") from error
@@ -204,7 +204,7 @@ def _try(service: Service, address: str, listen: ListenOptions) -> None:
         ) from error
 
 
-def _prepare(settings: Settings) -> None:
+def _upgrade_schema(settings: Settings) -> None:
     database = config.open_for_maintenance(settings)
     try:
         migrations.upgrade(database)

@@ -221,3 +221,13 @@ def test_at_a_terminal_it_asks_once(small, plan_file, words, typed, written):
         assert code == 2
         assert "nothing is written" in shown
         assert small.rows() == before
+
+
+def test_only_what_is_released_is_written(small, plan_file):
+    before = small.ledger()["allocations"]
+    ran = trueup("apply", plan_file, "--only-releases", "-f", "json")
+    assert ran.code == 0
+    assert {row["Because"] for row in ran.json()} == {"evacuation-residue", "orphaned-allocation"}
+    after = small.ledger()["allocations"]
+    assert all(before[consumer] for consumer in after)
+    assert len(trueup("apply", plan_file, "--only", "missing-allocation", "-f", "json").json()) == 1

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.capacity.test_document import STRICT
 from tests.cli.running import trueup
 from tests.reconcile.small import Small
 
@@ -165,3 +166,84 @@ def test_a_plan_of_another_cloud_is_refused(nova_conf, plan_file, tmp_path):
     document["plan"]["cells"] = ["elsewhere"]
     path.write_text(json.dumps(document))
     assert trueup("capacity", "--plan", path).code == 2
+
+
+def test_what_if_is_what_is_counted_when_it_is_done(reporting):
+    [cell] = [
+        name
+        for name in ("nova_cell1", "nova_cell2")
+        if reporting.sql(name, "SELECT 1 FROM services WHERE host = 'compute-01'")
+    ]
+    without = said("--flavor", "lab.huge", "--without", "compute-01")
+    reporting.sql(cell, "UPDATE services SET disabled = 1 WHERE host = 'compute-01'")
+    assert said("--flavor", "lab.huge")["now"] == without["now"]
+    reporting.sql("placement", "UPDATE inventories SET allocation_ratio = 2, reserved = 7")
+    done = said("--flavor", "lab.huge")["now"]
+    reporting.sql("placement", "UPDATE inventories SET allocation_ratio = 1, reserved = 0")
+    classes = ("VCPU", "MEMORY_MB", "DISK_GB")
+    ratios = [word for name in classes for word in ("--ratio", f"{name}=2")]
+    reserved = [word for name in classes for word in ("--reserved", f"{name}=7")]
+    assert said("--flavor", "lab.huge", *ratios, *reserved)["now"] == done
+
+
+def test_more_hosts_give_more_room(reporting):
+    before = said("--flavor", "lab.huge")["now"]
+    after = said("--flavor", "lab.huge", "--with", "compute-01=2")["now"]
+    assert after["hosts"] == before["hosts"] + 2
+    assert after["fits"] > before["fits"]
+
+
+def test_the_servers_of_a_host_can_go_where_it_says(reporting):
+    ran = trueup("capacity", "drain", "compute-02", "-f", "json")
+    rows = ran.json()
+    assert rows
+    assert ran.code == (3 if any(not row["To"] for row in rows) else 0)
+    assert f"of {len(rows)} server" in ran.err
+    for row in rows:
+        if not row["To"]:
+            assert row["Remark"]
+            continue
+        held = reporting.holding(row["UUID"])
+        [(source, amounts)] = held["allocations"].items()
+        [target] = reporting.sql(
+            "placement", "SELECT uuid FROM resource_providers WHERE name = ?",
+            f"{row['To']}.lab.example",
+        )  # fmt: skip
+        moved = {target["uuid"]: {"resources": amounts["resources"]}}
+        assert source != target["uuid"]
+        body = held | {"allocations": moved}
+        assert reporting.call("PUT", f"/allocations/{row['UUID']}", body).status_code == 204
+
+
+def test_no_host_is_over_full(reporting):
+    ran = trueup("capacity", "drain", "--over-full", "-f", "json")
+    assert (ran.code, ran.json()) == (0, [])
+
+
+def test_failures_that_cannot_be_absorbed(reporting):
+    ran = trueup("capacity", "--survive", 1, "-f", "json")
+    assert ran.code == 0
+    document = ran.json()
+    assert len(document["failures"]) == 6
+    STRICT.validate(document)
+    filled = trueup("capacity", "--survive", 1, "--reserved", "MEMORY_MB=999999")
+    assert (filled.code, "MEMORY_MB" in filled.out) == (3, True)
+    assert "can be absorbed" in filled.err
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("--without", "h9"), "h9 is no compute host; known: compute-01"),
+        (("--with", "compute-01"), "'compute-01' is not NAME=NUMBER"),
+        (("--ratio", "VCPU=-1"), "makes no sense"),
+        (("--survive", "0"), "1 or more"),
+        (("--survive", "1", "--flavor", "lab.huge"), "about the servers that there are"),
+        (("--resources", "VCPU=1", "--flavor", "lab.huge"), "not both"),
+        (("drain",), "name a host, or use this option"),
+        (("drain", "h9"), "h9 is no compute host; known: compute-01"),
+    ],
+)
+def test_what_cannot_be_assumed_is_refused(reporting, words, reason):
+    ran = trueup("capacity", *words)
+    assert (ran.code, reason in ran.err) == (2, True), ran.err

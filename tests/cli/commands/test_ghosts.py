@@ -13,6 +13,7 @@ from tests.reconcile.small import Small
 from tests.servers.domains import connected, define, forget, states
 from tests.servers.skipping import skip_without
 from trueup.reconcile.plan.plan_file import load
+from trueup.reconcile.reasons import because
 from trueup.reconcile.runs.journal import Origin, Outcome
 from trueup.reconcile.runs.journals import applying, runs
 
@@ -148,7 +149,9 @@ def test_a_step_that_was_left_unknown_is_found_out_by_the_same_command(
     with applying(plan, state, Origin()) as journal:
         for step in plan.steps:
             journal.intend(step)
-            journal.record(Outcome(step.id, "unknown", "it was not answered"))
+            journal.record(
+                Outcome(step.id, "unknown", because("answer", words="it was not answered"))
+            )
     ran = ghosts("--apply")
     assert ran.code == 0, ran.err
     assert f"Run {plan.id}-1 was interrupted; continuing it." in ran.err

@@ -3,6 +3,7 @@
 
 from tests.cli.running import trueup
 from tests.reconcile.planning import planned
+from trueup.reconcile.reasons import because
 from trueup.reconcile.runs.journal import Origin, Outcome
 from trueup.reconcile.runs.journals import applying
 
@@ -19,7 +20,7 @@ def test_runs_are_listed_and_one_is_shown(state):
     first, second, third = plan.steps
     with applying(plan, state, Origin()) as journal:
         journal.record(Outcome(first.id, "done"))
-        journal.record(Outcome(second.id, "refused", "it moved"))
+        journal.record(Outcome(second.id, "refused", because("answer", words="it moved")))
     [row] = trueup("journal", "-f", "json").json()
     assert (row["Run"], row["Done"], row["Refused"], row["Open"]) == (f"{plan.id}-1", 1, 1, 1)
     rows = trueup("journal", plan.id, "-f", "json").json()

@@ -8,8 +8,8 @@ from sqlalchemy import insert, select
 from trueup.placement.store.engine.database import Database
 from trueup.placement.store.packed_rows import (
     columns_of,
-    joined,
     packed,
+    packed_group,
     parts_of,
     rows_of,
     time_of,
@@ -29,9 +29,9 @@ def test_rows_come_back_in_their_order(ledger_url: str) -> None:
     with closing(Database(ledger_url)) as database, database.transaction() as tx:
         for row in reversed(PROVIDERS):
             tx.execute(insert(providers).values(**row))
-        texts = tx.scalars(select(joined(*PARTS)).group_by(providers.c.id % 2)).all()
+        texts = tx.scalars(select(packed_group(*PARTS)).group_by(providers.c.id % 2)).all()
         one = tx.scalar(select(packed(*PARTS)).where(providers.c.uuid == "b")) or ""
-        nothing = tx.scalars(select(joined(*PARTS)).where(providers.c.id < 0)).all()
+        nothing = tx.scalars(select(packed_group(*PARTS)).where(providers.c.id < 0)).all()
     assert len(texts) == 2
     found = [(time_of(time), *rest) for _, time, *rest in rows_of(texts, len(PARTS))]
     assert found == [
@@ -47,7 +47,7 @@ def test_a_row_that_was_cut_off_is_noticed(ledger_url: str) -> None:
     with closing(Database(ledger_url)) as database, database.transaction() as tx:
         tx.execute(insert(providers).values(**PROVIDERS[2]))
         parts = (providers.c.id, providers.c.uuid, providers.c.generation, providers.c.name)
-        text = tx.scalar(select(joined(*parts))) or ""
+        text = tx.scalar(select(packed_group(*parts))) or ""
     assert rows_of([text], len(parts)) == [("1", "c", "0", "")]
     for length in range(1, len(text)):
         with pytest.raises(ValueError, match="zip"):
@@ -58,7 +58,7 @@ def test_columns_are_in_the_order_of_the_rows(ledger_url: str) -> None:
     with closing(Database(ledger_url)) as database, database.transaction() as tx:
         for row in PROVIDERS:
             tx.execute(insert(providers).values(**row))
-        of_both = select(joined(providers.c.id, providers.c.uuid, providers.c.name))
+        of_both = select(packed_group(providers.c.id, providers.c.uuid, providers.c.name))
         texts = tx.scalars(of_both.group_by(providers.c.id % 2)).all()
     for some in (texts, texts[::-1]):
         ids, uuids, names = columns_of(some, 3)

@@ -7,6 +7,7 @@ from tests.properties.clouds import drafts
 from tests.reconcile.planning import BROKEN, facts_of
 from tests.scenarios.drafting import uuid_of
 from trueup.reconcile.audit import observation, remarks
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.verdicts import AuditOptions
 
 RIGHT = """
@@ -21,7 +22,7 @@ holds web h1 VCPU=2 MEMORY_MB=256
 def remarks_of(text: str) -> dict[str, tuple[bool, str]]:
     seen = observation(facts_of(text), AuditOptions())
     rows = remarks(seen.facts, seen.audit)
-    return {row.subject.uuid: (row.right, row.reason) for row in rows}
+    return {row.subject.uuid: (row.right, in_words(row.reason)) for row in rows}
 
 
 def test_what_is_right_is_said():
@@ -55,4 +56,4 @@ def test_something_is_said_of_every_instance_and_every_consumer(draft):
     said |= {consumer for row in audit.findings for consumer in row.consumers}
     rest = tuple(remarks(facts, audit))
     assert said | {row.subject.uuid for row in rest} >= facts.alive.keys() | facts.consumers.keys()
-    assert "it changed while the cloud was read" not in {row.reason for row in rest}
+    assert "it changed while the cloud was read" not in {in_words(row.reason) for row in rest}

@@ -17,6 +17,7 @@ from trueup.reconcile import changes
 from trueup.reconcile.changes import Fate, Found
 from trueup.reconcile.facts import Allocations, Holding
 from trueup.reconcile.plan import Plan
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import AccessDenied, MicroversionTooOld
 from trueup.reconcile.sources.placement.client import Placement
@@ -301,7 +302,7 @@ def test_what_somebody_else_writes_while_such_a_write_is_under_way_is_not_ours(s
     rewritten(small, consumer)
     outcome = small.apply(plan)[consumer]
     assert outcome.result == "refused"
-    assert "somebody else has already made this change" in outcome.reason
+    assert "somebody else has already made this change" in in_words(outcome.reason)
     assert small.cloud.placement.holding(consumer) == Holding(wanted, 4)
 
 

@@ -16,6 +16,7 @@ from trueup.reconcile import changes
 from trueup.reconcile.changes import Fate
 from trueup.reconcile.facts import Allocations
 from trueup.reconcile.plan import Plan
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.runs import applied, undone
 from trueup.reconcile.runs.journal import Origin
 from trueup.reconcile.runs.journals import applying
@@ -289,7 +290,7 @@ def test_a_part_that_somebody_changed_since_is_not_taken_back(on_both, tmp_path,
     before = on_both.rows()
     with undone(run.name, on_both.cloud, tmp_path) as undo:
         [(_, outcome)] = undo.outcomes
-    assert "are not what they were" in outcome.reason
+    assert "are not what they were" in in_words(outcome.reason)
     assert on_both.rows() == before
 
 

@@ -11,6 +11,7 @@ from trueup.lab.embedded import embedded_placement
 from trueup.reconcile.collect import collect
 from trueup.reconcile.copies import ledger_copy
 from trueup.reconcile.copies.rehearse import Rehearsal, rehearse
+from trueup.reconcile.reasons import because
 from trueup.reconcile.report.rehearsals import rehearsal_table
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.steps import AgentsDown, Change, Held, step_of
@@ -101,7 +102,7 @@ def test_what_cannot_be_checked_any_more_is_named(small, tmp_path):
     shown = rehearsed(small, small.plan("wrong-provider"), tmp_path)
     assert shown.succeeded
     subject = Subject("instance", small.consumer(WRONG))
-    shown = replace(shown, unchecked=(Unchecked(subject, "h1", "no remedy is known"),))
+    shown = replace(shown, unchecked=(Unchecked(subject, "h1", because("claim-unknown")),))
     assert not shown.succeeded
     _, rows = rehearsal_table(shown)
     assert ("could not check", subject.uuid) in [row[:2] for row in rows]

@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from tests.reconcile.planning import facts_of
 from trueup.reconcile.defects import Defect, ask
 from trueup.reconcile.facts import Allocations, Facts
+from trueup.reconcile.reasons import Reason
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.steps import Guard, Step, held_in
-from trueup.reconcile.verdicts import AuditOptions, Declined, Finding, LeftAlone, Unchecked, Verdict
+from trueup.reconcile.verdicts import AuditOptions, Finding, LeftAlone, Unchecked, Verdict
 
 
 def verdicts(defect: Defect, text: str | Facts, grace: int = 600) -> list[Verdict]:
@@ -27,14 +29,14 @@ def reason(defect: Defect, text: str | Facts, grace: int = 600) -> str:
     """Why the one subject is left alone, or could not be checked."""
     [one] = verdicts(defect, text, grace)
     assert isinstance(one, LeftAlone | Unchecked)
-    return one.reason
+    return in_words(one.reason)
 
 
 def steps(defect: Defect, text: str | Facts) -> tuple[Step, ...]:
     """The steps that repair the one finding."""
     facts = facts_of(text) if isinstance(text, str) else text
     remedy = defect.remedy(found(defect, facts), facts)
-    assert not isinstance(remedy, Declined)
+    assert not isinstance(remedy, Reason)
     return remedy
 
 
@@ -43,8 +45,8 @@ def declined(defect: Defect, text: str | Facts, later: str | Facts | None = None
     now = text if later is None else later
     facts = facts_of(now) if isinstance(now, str) else now
     remedy = defect.remedy(found(defect, text), facts)
-    assert isinstance(remedy, Declined)
-    return remedy.reason
+    assert isinstance(remedy, Reason)
+    return in_words(remedy)
 
 
 def guards(made: Iterable[Step], kind: type[Guard]) -> list[Guard]:

@@ -8,8 +8,8 @@ from tests.reconcile.defects.asking import found, guards, reason, steps
 from tests.reconcile.planning import facts_of
 from tests.scenarios.names import aggregate_of, uuid_of
 from trueup.reconcile.defects import aggregate_drift
+from trueup.reconcile.reasons import because
 from trueup.reconcile.steps import Aggregates, AggregatesOfHost, NodeIs, NotShared
-from trueup.reconcile.verdicts import Declined
 
 CLOUD = "cell1\n  host h1 VCPU=8 aggregates={}\n{}"
 
@@ -93,13 +93,11 @@ def test_without_the_aggregates_of_the_provider_there_is_no_step():
     one = found(aggregate_drift, facts)
     unread = {uuid: replace(row, aggregates=None) for uuid, row in facts.providers.items()}
     remedy = aggregate_drift.remedy(one, replace(facts, providers=unread))
-    assert remedy == Declined("the provider's aggregates were not read again")
+    assert remedy == "the provider's aggregates were not read again"
 
 
 def test_a_provider_that_is_right_meanwhile_has_no_step():
     facts = facts_of(CLOUD.format("", "aggregate rack h1"))
     one = found(aggregate_drift, facts)
     right = facts_of(CLOUD.format("rack", "aggregate rack h1"))
-    assert aggregate_drift.remedy(one, right) == Declined(
-        "the provider is in the right aggregates now"
-    )
+    assert aggregate_drift.remedy(one, right) == because("aggregates-right-now")

@@ -6,6 +6,7 @@ from tests.reconcile.planning import facts_of
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.defects import host_mapping_missing
 from trueup.reconcile.facts import HostMapping, SourceStatus, Unsupported
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.verdicts import Unchecked
 
 CLOUD = "cell1\n  host h1 VCPU=8 {}\ncell2\n  host h2 VCPU=8\n{}\n"
@@ -25,7 +26,7 @@ def test_a_mapping_to_no_cell_is_deleted_by_hand():
     facts = replace(facts_of(CLOUD.format("", "")), host_mappings=(HostMapping("h1", ""),))
     [finding, *_] = verdicts(host_mapping_missing, facts)
     assert finding.evidence["mapped_to"] == "a cell that does not exist"
-    reason = host_mapping_missing.remedy(finding, facts).reason
+    reason = in_words(host_mapping_missing.remedy(finding, facts))
     assert "delete that row" in reason
     assert "delete_host" not in reason
 
@@ -37,7 +38,7 @@ def test_a_mapping_in_other_letters_may_be_found_by_nova():
     )
     [unchecked] = verdicts(host_mapping_missing, facts)
     assert isinstance(unchecked, Unchecked)
-    assert "mapped as H1" in unchecked.reason
+    assert "mapped as H1" in in_words(unchecked.reason)
 
 
 def test_a_host_that_was_just_made_is_left_to_discover_hosts():

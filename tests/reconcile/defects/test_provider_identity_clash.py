@@ -12,6 +12,7 @@ from trueup.reconcile.defects import (
     orphaned_provider,
     provider_identity_clash,
 )
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.verdicts import Severity
 
 ALONE = "cell1\n  host h1 VCPU=8 uuid=h1-new\n"
@@ -95,5 +96,5 @@ def test_of_two_compute_nodes_of_one_name_the_host_of_each_is_named():
     alike = replace(facts, compute_nodes=nodes)
     for one in verdicts(provider_identity_clash, alike):
         remedy = provider_identity_clash.remedy(one, alike)
-        assert f"`trueup rekey {one.subject.uuid}`" in remedy.reason
+        assert f"`trueup rekey {one.subject.uuid}`" in in_words(remedy)
     assert len(verdicts(provider_identity_clash, alike)) == 2

@@ -3,11 +3,12 @@ import pytest
 
 from trueup.reconcile.expected import Ambiguous, ExpectedAllocation, Known, NotOurs, Share, Unknown
 from trueup.reconcile.expected.comparison import agrees, covers, difference
+from trueup.reconcile.reasons import because
 
 FLAVOR = Known("flavor", {"VCPU": 2}, "root")
 EITHER = Ambiguous("flavor", {"DISK_GB": 4}, ("disk1", "disk2"))
 SECRET = NotOurs("device profile fast", {}, "Cyborg")
-UNTOLD = Unknown("its ports hold resources, and Neutron was not asked")
+UNTOLD = Unknown(because("ports-not-read"))
 
 EXACT = {"root": {"VCPU": 2}}
 MORE = {"root": {"VCPU": 2}, "other": {"FPGA": 1}}

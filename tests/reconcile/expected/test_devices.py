@@ -8,6 +8,7 @@ from trueup.reconcile.expected import Ambiguous, Known, Share, Unknown
 from trueup.reconcile.expected.devices import device_parts
 from trueup.reconcile.expected.host_providers import host_providers_of
 from trueup.reconcile.facts import PCI_TRAIT, PciDevice, PciRequest
+from trueup.reconcile.reasons import because
 
 # The number of h1's compute node, which `asking.facts` gives.
 NODE = 0
@@ -130,5 +131,5 @@ def test_an_alias_without_a_product_is_unknown():
 
 def test_unreadable_pci_requests_are_unknown():
     assert parts(None, (FIRST,)) == [
-        Unknown("its PCI requests could not be read", frozenset({Share.DEVICES}))
+        Unknown(because("pci-requests-unreadable"), frozenset({Share.DEVICES}))
     ]

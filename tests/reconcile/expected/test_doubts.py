@@ -11,6 +11,7 @@ from trueup.reconcile.expected.doubts import (
 from trueup.reconcile.expected.groups import Group
 from trueup.reconcile.expected.parts import Unknown
 from trueup.reconcile.facts import Flavor, Migration
+from trueup.reconcile.reasons import because
 
 
 def groups(disk_gb):
@@ -44,7 +45,10 @@ def test_the_disk_that_is_held_tells_whether_the_root_disk_is_a_volume(volume, d
 
 
 def test_without_request_groups_it_is_not_clear():
-    assert root_is_volume({"h": {"VCPU": 2}}, Unknown("why"), Unknown("why")) is None
+    assert (
+        root_is_volume({"h": {"VCPU": 2}}, (unknown := Unknown(because("claim-unknown"))), unknown)
+        is None
+    )
 
 
 ENCRYPTED = {"hw_mem_encryption": "true"}
@@ -119,4 +123,4 @@ def test_without_image_properties_who_holds_dedicated_processors_is_not_judged()
     cloud = facts(HOST, consumers={"web": {"far": {"PCPU": 2}, ROOT: {"MEMORY_MB": 256}}})
     web = instance(image_properties=None, flavor=flavor())
     [part, *_] = expected_on(ROOT, web, cloud).parts
-    assert part == Unknown("its image properties could not be read")
+    assert part == Unknown(because("image-unreadable"))

@@ -14,6 +14,7 @@ from trueup.reconcile.expected import (
     expected_on,
 )
 from trueup.reconcile.facts import Coverage, Migration, Port, PortRequestGroup
+from trueup.reconcile.reasons import because
 
 BANDWIDTH = {"NET_BW_EGR_KILOBIT_PER_SEC": 1000}
 NIC = provider("nic", *BANDWIDTH)
@@ -63,13 +64,13 @@ def test_an_instance_on_no_host_holds_nothing():
 
 def test_a_flavor_that_was_not_read_is_unknown():
     [whole] = expected(instance(flavor=None), facts(PLAIN))
-    assert whole.open == (Unknown("its flavor could not be read"),)
+    assert whole.open == (Unknown(because("flavor-unreadable")),)
 
 
 def test_a_host_without_a_provider_is_not_known():
     for cloud in (facts(), facts(PLAIN, compute_nodes=())):
         [whole] = expected(instance(), cloud)
-        assert whole.open == (Unknown("the provider of host h1, node h1 is not known"),)
+        assert whole.open == (Unknown(because("provider-of-host-unknown", host="h1", node="h1")),)
 
 
 def test_an_unconfirmed_resize_holds_the_new_flavor_there_and_the_old_one_here():
@@ -93,13 +94,13 @@ def test_a_live_migration_holds_the_same_on_both_hosts():
 def test_a_move_whose_target_is_not_chosen_is_not_known_there():
     queued = Migration("m1", CELL, "web", "live-migration", "queued", "h1", "h1")
     there, here = expected(instance(), facts(PLAIN, migrations=(queued,)))
-    assert there.open == (Unknown("its host is not yet chosen"),)
+    assert there.open == (Unknown(because("host-not-chosen")),)
     assert here == known("m1", ROOT, 2)
 
 
 def test_during_an_evacuation_the_allocation_is_unknown():
     [whole] = expected(instance(), facts(PLAIN, migrations=(move("evacuation", "accepted"),)))
-    assert whole.open == (Unknown("its evacuation is in progress"),)
+    assert whole.open == (Unknown(because("evacuation-in-progress")),)
 
 
 def test_a_completed_move_does_not_count():
@@ -119,9 +120,7 @@ def test_ports_are_added_to_the_flavor():
 def test_without_neutron_only_ports_that_hold_something_are_not_known():
     silent = {"coverage": Coverage(())}
     [whole] = expected(instance(ports_hold=True), facts(PLAIN, NIC, **silent))
-    assert whole.open == (
-        Unknown("its ports hold resources, and Neutron was not read", frozenset({Share.PORTS})),
-    )
+    assert whole.open == (Unknown(because("ports-not-read"), frozenset({Share.PORTS})),)
     [whole] = expected(instance(), facts(PLAIN, NIC, **silent))
     assert not whole.open
 
@@ -145,7 +144,9 @@ def test_accelerators_belong_to_cyborg():
 def test_requests_that_nova_refuses_are_unknown():
     odd = instance(flavor=flavor({"hw:cpu_policy": "loose"}))
     modern = provider(ROOT, "VCPU", "PCPU", "MEMORY_MB")
-    assert expected_on(ROOT, odd, facts(modern)).open == (Unknown("its CPU policy is loose"),)
+    assert expected_on(ROOT, odd, facts(modern)).open == (
+        Unknown(because("cpu-policy-unknown", policy="loose")),
+    )
 
 
 def test_missing_image_properties_matter_only_if_the_host_has_the_inventory():
@@ -154,7 +155,7 @@ def test_missing_image_properties_matter_only_if_the_host_has_the_inventory():
     for name in ("PCPU", "MEM_ENCRYPTION_CONTEXT"):
         modern = provider(ROOT, "VCPU", "MEMORY_MB", name)
         assert expected_on(ROOT, told_nothing, facts(modern)).open == (
-            Unknown("its image properties could not be read"),
+            Unknown(because("image-unreadable")),
         )
 
 
@@ -162,7 +163,7 @@ def test_missing_flavors_of_a_resize_are_unknown():
     cloud = facts(PLAIN, ROOT2, nodes={"h2": ROOT2.uuid}, migrations=(move(),))
     there, here = expected(instance(host="h2", node="h2", flavor=BIG), cloud)
     assert there == known("web", ROOT2.uuid, 8)
-    assert here.open == (Unknown("its flavor before the resize is not known"),)
+    assert here.open == (Unknown(because("flavor-before-resize-unknown")),)
     begun = replace(cloud, migrations=(move(status="migrating"),))
     there, _ = expected(instance(flavor=SMALL), begun)
-    assert there.open == (Unknown("its flavor could not be read"),)
+    assert there.open == (Unknown(because("flavor-unreadable")),)

@@ -9,6 +9,8 @@ from trueup.reconcile.expected.parts import (
     held_of,
     open_reason,
 )
+from trueup.reconcile.reasons import because
+from trueup.reconcile.report.reasons import in_words
 
 DISK = Known("flavor", {"DISK_GB": 1}, "pool")
 FLAVOR = Known("flavor", {"VCPU": 2}, "root")
@@ -31,7 +33,7 @@ def test_known_parts_are_summed_by_provider():
 
 
 def test_a_share_is_what_belongs_to_it_and_what_may():
-    unread = Unknown("nobody read it", frozenset({Share.PORTS}))
+    unread = Unknown(because("ports-not-read"), frozenset({Share.PORTS}))
     whole = ExpectedAllocation("web", (FLAVOR, DISK, DEVICE, EITHER, RESERVED, unread))
     assert whole.of(Share.HOST).parts == (FLAVOR, DISK)
     assert whole.of(Share.DEVICES).parts == (DEVICE, RESERVED)
@@ -52,10 +54,10 @@ def test_an_empty_expectation_is_known():
 
 def test_every_open_part_says_why():
     names = {"nic-1": "h1:eth1", "nic-2": "h1:eth2"}
-    assert [open_reason(one, names) for one in (EITHER, NEITHER, RESERVED, SECRET)] == [
+    assert [in_words(open_reason(one, names)) for one in (EITHER, NEITHER, RESERVED, SECRET)] == [
         "port p: NET_BW_EGR_KILOBIT_PER_SEC may come from any of h1:eth1, h1:eth2",
         "flavor: its host has no inventory of CUSTOM_GOLD",
         "flavor: CUSTOM_RESERVATION_X is allocated by Blazar",
         "device profile fast: what it holds is allocated by Cyborg",
     ]
-    assert open_reason(Unknown("nobody knows"), names) == "nobody knows"
+    assert open_reason(Unknown(because("claim-unknown")), names) == because("claim-unknown")

@@ -9,6 +9,8 @@ from tests.clouds import answers, recordings
 from trueup.reconcile.collect import collect
 from trueup.reconcile.expected import Unknown, expected
 from trueup.reconcile.facts import NEUTRON, Coverage, Facts, SourceStatus
+from trueup.reconcile.reasons import because
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.sources.connect import from_nova_conf
 from trueup.reconcile.sources.neutron import parse_port
 from trueup.reconcile.sources.nova.api import ANSWERING_CELLS, NovaApi
@@ -59,7 +61,7 @@ def test_a_host_whose_provider_is_not_known_says_so(recorded_cloud, name):
         for whole in expected(one, facts)
         for part in whole.open
     ]
-    unknown = [part.reason for part in parts if isinstance(part, Unknown)]
+    unknown = [in_words(part.reason) for part in parts if isinstance(part, Unknown)]
     assert any("the provider of host devstack2" in reason for reason in unknown)
 
 
@@ -80,6 +82,6 @@ def test_the_api_and_the_databases_give_the_same_expected_allocations(recorded_c
         ):
             unknown = theirs.consumer != uuid
             assert theirs.open == (
-                (Unknown("its flavor before the resize is not known"),) if unknown else ()
+                (Unknown(because("flavor-before-resize-unknown")),) if unknown else ()
             )
             assert unknown or theirs.known == ours.known

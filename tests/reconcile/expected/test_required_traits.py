@@ -6,6 +6,7 @@ import pytest
 from trueup.reconcile.expected import Unknown
 from trueup.reconcile.expected.required_traits import required_traits
 from trueup.reconcile.facts import Flavor
+from trueup.reconcile.reasons import because
 
 
 def flavor(**extra_specs: str) -> Flavor:
@@ -34,9 +35,20 @@ def test_a_policy_that_the_flavor_only_prefers_is_the_images():
         (
             {"os__secure_boot": "required"},
             {"os_secure_boot": "disabled"},
-            "its flavor says os:secure_boot=required, its image disabled",
+            because(
+                "flavor-image-differ",
+                property="os:secure_boot",
+                by_flavor="required",
+                by_image="disabled",
+            ),
         ),
-        ({"hw__tpm_version": "3.0"}, {}, "hw:tpm_version is 3.0, and Nova knows 1.2, 2.0"),
+        (
+            {"hw__tpm_version": "3.0"},
+            {},
+            because(
+                "property-unknown", property="hw:tpm_version", value="3.0", allowed=("1.2", "2.0")
+            ),
+        ),
     ],
 )
 def test_what_nova_refuses_is_named(specs, image, reason):

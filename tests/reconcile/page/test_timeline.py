@@ -4,6 +4,7 @@ from dataclasses import replace
 from tests.reconcile.planning import BROKEN, audited, facts_of, planned
 from trueup.reconcile.page.timeline import timeline
 from trueup.reconcile.plan import in_reverse
+from trueup.reconcile.reasons import because
 from trueup.reconcile.runs.journal import Origin, Outcome
 from trueup.reconcile.runs.journals import Unreadable, applying, read, runs
 
@@ -21,7 +22,7 @@ def test_an_audit_alone_is_the_audit_of_the_page():
 def test_a_run_brings_its_plan_and_the_observation_before_it(tmp_path):
     with applying(PLAN, tmp_path, OPERATOR) as journal:
         journal.record(Outcome(PLAN.steps[0].id, "done"))
-        journal.record(Outcome(PLAN.steps[1].id, "refused", "it moved"))
+        journal.record(Outcome(PLAN.steps[1].id, "refused", because("answer", words="it moved")))
     events = timeline(audited(BROKEN), CELLS, runs(tmp_path)).events
     assert [event.kind for event in events] == ["run", "audit", "plan", "audit"]
     run, _, plan, first = events

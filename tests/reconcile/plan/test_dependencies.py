@@ -4,6 +4,7 @@
 from tests.reconcile.planning import facts_of, planned
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.plan import after_release, removed_by
+from trueup.reconcile.report.reasons import in_words
 
 TREE = """
 cell1
@@ -31,7 +32,7 @@ def test_what_no_step_releases_keeps_the_whole_tree():
     assert [removed_by(step) for step in plan.steps] == [None]
     [declined] = plan.declined
     assert declined.finding.defect == "orphaned-provider"
-    assert f"consumer {uuid_of('container')} holds resources of gpu" in declined.reason
+    assert f"consumer {uuid_of('container')} holds resources of gpu" in in_words(declined.reason)
 
 
 def test_a_step_that_leaves_something_there_releases_nothing():
@@ -56,7 +57,9 @@ def test_what_a_deleted_instance_holds_stays_while_its_domain_is_defined():
     """No step of the plan removes it, as where its definition was not read."""
     plan = planned(GHOST)
     assert plan.steps == ()
-    [reason] = [row.reason for row in plan.declined if row.finding.defect == "orphaned-allocation"]
+    [reason] = [
+        in_words(row.reason) for row in plan.declined if row.finding.defect == "orphaned-allocation"
+    ]
     assert reason.startswith("its domain stays defined on h1, and could be started: its definition")
 
 

@@ -10,6 +10,7 @@ from tests.reconcile.planning import BROKEN, facts_of, planned
 from tests.scenarios.drafting import OWNER, uuid_of
 from trueup.reconcile.facts import Allocations, Facts
 from trueup.reconcile.plan import HostEffect, ProjectEffect, merged, ordered
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.steps import Step, allocations_step, step_growth
 
 # Both hosts have 8 VCPU; what each server holds is on the host where it is not.
@@ -118,7 +119,7 @@ def test_what_has_no_room_is_named_with_what_it_lacks():
     order = ordered([moved(facts, "c", "h1", 2)], facts)
     assert order.steps == ()
     [lacking] = order.without_room
-    assert lacking.reason == "h1 has 0 of VCPU left, needs 2"
+    assert in_words(lacking.reason) == "h1 has 0 of VCPU left, needs 2"
 
 
 def test_a_finding_without_room_is_declined_in_the_plan():
@@ -128,7 +129,7 @@ def test_a_finding_without_room_is_declined_in_the_plan():
     )
     assert plan.steps == plan.findings == ()
     [declined] = plan.declined
-    assert declined.reason == "h1 has 0 of VCPU left, needs 2"
+    assert in_words(declined.reason) == "h1 has 0 of VCPU left, needs 2"
 
 
 def test_a_step_waits_for_what_it_needs():

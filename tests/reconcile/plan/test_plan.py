@@ -24,6 +24,7 @@ from trueup.reconcile.plan import (
     refuse_too_large,
     refuse_unfit,
 )
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.steps import AllocationsOf, Step
 from trueup.reconcile.verdicts import AuditOptions, Subject
 
@@ -53,7 +54,7 @@ def test_what_releases_comes_before_what_needs_room():
 
 
 def reasons(plan: Plan) -> dict[str, str]:
-    return {one.finding.subject.uuid: one.reason for one in plan.declined}
+    return {one.finding.subject.uuid: in_words(one.reason) for one in plan.declined}
 
 
 def test_a_consumer_that_changed_since_the_second_observation_gets_no_step():
@@ -101,7 +102,7 @@ def test_remedies_that_conflict_are_refused_by_name():
     assert plan.findings == (orphan,)
     assert len(plan.steps) == 1
     [declined] = plan.declined
-    assert declined.reason.startswith(f"it conflicts with {orphan.id}")
+    assert in_words(declined.reason).startswith(f"it conflicts with {orphan.id}")
 
 
 @pytest.mark.parametrize("kind", ["provider", "host", "port"])

@@ -9,9 +9,11 @@ from tests.reconcile.planning import facts_of
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.facts import DomainRecord, Facts, InstanceState
 from trueup.reconcile.plan import after_undefining, undefined_by
+from trueup.reconcile.reasons import Reason
 from trueup.reconcile.remedies.domain_removal import left_to_nova, undefining_steps
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.steps import DomainIs
-from trueup.reconcile.verdicts import Declined, Finding, Severity, Subject
+from trueup.reconcile.verdicts import Finding, Severity, Subject
 
 GHOST = """
 cell1
@@ -57,8 +59,8 @@ def test_a_definition_that_is_removed_has_guards_of_instance_and_guest():
 )
 def test_whatever_would_be_lost_is_a_reason_to_decline(facts, reason):
     declined = steps_for(facts)
-    assert isinstance(declined, Declined)
-    assert declined.reason.startswith(reason)
+    assert isinstance(declined, Reason)
+    assert in_words(declined).startswith(reason)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +84,7 @@ def test_nova_compute_cleans_up_after_the_rows_that_it_sees(word, guest, whose):
 def test_where_nova_compute_is_up_it_has_had_its_chance(host):
     text = GHOST.format(state="shut off", deleted="3600").replace("h1", host)
     facts = facts_of(text.replace(f"host {host} VCPU=8", f"host {host} up VCPU=8"))
-    assert left_to_nova(facts.deleted[OLD], facts) == ""
+    assert left_to_nova(facts.deleted[OLD], facts) is None
 
 
 def test_only_what_is_named_and_there_is_lost():

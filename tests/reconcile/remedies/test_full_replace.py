@@ -6,6 +6,7 @@ from dataclasses import replace
 from tests.reconcile.observing import plan_of
 from tests.reconcile.planning import facts_of, planned
 from tests.scenarios.drafting import uuid_of
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.steps import CellFresh, DomainIs, Guard, MigrationState, NodeIs
 
 CELL = uuid_of("cell1")
@@ -57,7 +58,7 @@ def test_an_owner_that_somebody_else_has_corrected_meanwhile_is_no_step():
     now = replace(held, allocations=replace(held.allocations, user="a-user"), generation=2)
     plan = plan_of(replace(facts, holdings={uuid_of("web"): now}))
     assert plan.steps == ()
-    assert [row.reason for row in plan.declined] == [
+    assert [in_words(row.reason) for row in plan.declined] == [
         "its owner has changed since the second observation"
     ]
 

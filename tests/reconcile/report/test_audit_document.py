@@ -84,7 +84,7 @@ def test_numbers_are_numbers_and_providers_have_a_uuid_and_a_name():
         "name": "h1",
         "resources": {"VCPU": -1, "MEMORY_MB": -128},
     }
-    assert db["remedy"] == {"steps": 1, "declined": None}
+    assert db["remedy"] == {"steps": 1, "declined": None, "why": None}
     assert db["id"] == f"wrong-provider:{uuid_of('db')}"
 
 

@@ -8,6 +8,7 @@ from msgspec import structs
 from tests.reconcile.planning import planned
 from tests.reconcile.steps.test_steps import CHANGES, GUARDS
 from trueup.reconcile.plan import NotPlanned
+from trueup.reconcile.reasons import because
 from trueup.reconcile.report.diff import plan_diff
 from trueup.reconcile.steps import Change, step_of
 
@@ -45,8 +46,11 @@ def test_evidence_effects_and_guards_are_notes():
 
 def test_what_was_declined_comes_last():
     plan = planned()
-    plan = replace(plan, declined=(NotPlanned(plan.findings[0], "no room"),))
-    assert list(plan_diff(plan))[-1].text == f"no step for {plan.findings[0].id}: no room"
+    plan = replace(plan, declined=(NotPlanned(plan.findings[0], because("holding-not-read")),))
+    assert (
+        list(plan_diff(plan))[-1].text
+        == f"no step for {plan.findings[0].id}: what it holds was not read again"
+    )
 
 
 def test_steps_of_every_kind_and_every_guard_can_be_shown():

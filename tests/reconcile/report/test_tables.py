@@ -8,6 +8,7 @@ from datetime import timedelta
 from tests.reconcile.planning import BROKEN, facts_of, planned
 from tests.scenarios.drafting import uuid_of
 from trueup.reconcile.defects import DEFECTS
+from trueup.reconcile.reasons import because
 from trueup.reconcile.report.tables import (
     Table,
     defects_table,
@@ -56,7 +57,7 @@ def test_a_provider_without_a_name_is_told_by_its_uuid():
 def test_outcomes_are_told_in_their_order():
     first, second, _ = planned().steps
     outcomes = [
-        (second, Outcome(second.id, "refused", "it moved")),
+        (second, Outcome(second.id, "refused", because("answer", words="it moved"))),
         (first, Outcome(first.id, "done")),
     ]
     _, rows = checked(outcome_table(outcomes))
@@ -71,7 +72,7 @@ def test_runs_are_told_with_what_became_of_their_steps(tmp_path):
     first, second, _ = plan.steps
     with applying(plan, tmp_path, OPERATOR) as journal:
         journal.record(Outcome(first.id, "done"))
-        journal.record(Outcome(second.id, "refused", "it moved"))
+        journal.record(Outcome(second.id, "refused", because("answer", words="it moved")))
         _, rows = checked(run_table(journal))
     assert [row[2] for row in rows] == ["done", "refused", "open"]
     assert [row[5] for row in rows] == ["", "it moved", ""]

@@ -8,6 +8,7 @@ import pytest
 
 from tests.reconcile.planning import facts_of
 from trueup.reconcile.facts import Coverage, Facts
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.rules.freshness import with_freshness
 from trueup.reconcile.verdicts import AuditOptions
 
@@ -32,7 +33,9 @@ def test_it_makes_the_evidence_incomplete_and_is_its_gap_in_words():
         facts_of("cell1 last-report=90\n  host h1\ncell2 silent\n"), AuditOptions()
     )
     assert not judged.coverage.complete
-    assert "cell2 did not answer; cell1: its newest service report is 90" in judged.coverage.gap
+    assert "cell2 did not answer; cell1: its newest service report is 90" in in_words(
+        judged.coverage.gap
+    )
 
 
 def with_clock(facts: Facts, seconds_ahead: int) -> Facts:

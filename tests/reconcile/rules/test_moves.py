@@ -9,6 +9,7 @@ from tests.reconcile.observing import plan_of
 from tests.reconcile.planning import facts_of
 from tests.scenarios.drafting import NOW, uuid_of
 from trueup.reconcile.facts import Facts
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.rules.moves import has_no_domain, left_by, may_run, source_hosts
 from trueup.reconcile.steps import ServiceDown
 
@@ -27,7 +28,7 @@ def evacuated(source: str, text: str = "") -> Facts:
 
 def doubt(facts: Facts) -> str:
     [move] = facts.migrations
-    return may_run(move, facts.record(uuid_of("web")), facts)
+    return in_words(may_run(move, facts.record(uuid_of("web")), facts))
 
 
 @pytest.mark.parametrize(("host", "doubtful"), [("h1", False), ("h2", True)])

@@ -10,6 +10,8 @@ from msgspec import structs
 from tests.reconcile.planning import facts_of
 from tests.scenarios.drafting import NOW, uuid_of
 from trueup.reconcile.facts import INSTANCE_MAPPINGS, Facts, Unsupported
+from trueup.reconcile.reasons import because
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.rules.residence import (
     InMotion,
     NoHost,
@@ -55,7 +57,7 @@ def test_a_settled_instance_stands_on_the_provider_of_its_compute_node(state):
 def test_what_is_under_way_is_in_motion(line, words):
     place = residence_of(facts_of(f"{HOSTS}  {line}\n"))
     assert isinstance(place, InMotion)
-    assert words in place.reason
+    assert words in in_words(place.reason)
 
 
 def test_a_move_that_has_just_ended_is_in_motion_before_nova_writes_the_state():
@@ -85,7 +87,7 @@ def test_what_changed_while_the_facts_were_read_is_in_motion(moment, moving):
 def test_a_row_without_a_state_is_taken_for_one_being_built():
     facts = facts_of(f"{HOSTS}  server web on h1\n")
     unknown = replace(facts, instances=(replace(facts.instances[0], vm_state=None),))
-    assert residence_of(unknown) == InMotion("it is being built")
+    assert residence_of(unknown) == InMotion(because("being-built"))
 
 
 @pytest.mark.parametrize("state", ["shelved_offloaded", "error", "soft-delete"])
@@ -96,7 +98,7 @@ def test_an_offloaded_or_failed_instance_stands_nowhere(state):
 @pytest.mark.parametrize("state", ["active", "stopped", "shelved"])
 def test_an_instance_that_should_be_on_a_host_does_not_stand_nowhere(state):
     place = residence_of(facts_of(f"{HOSTS}  server web state={state}\n"))
-    assert place == Undetermined(f"Nova has it {state}, and on no host")
+    assert place == Undetermined(because("state-on-no-host", vm_state=state))
 
 
 @pytest.mark.parametrize(("ended", "moving"), [(1, True), (299, True), (300, False)])
@@ -116,9 +118,13 @@ def test_a_move_waits_for_confirmation_unless_sources_contradict_each_other():
     instance, record = facts.alive[uuid_of("web")], facts.record(uuid_of("web"))
     assert residence(instance, record, facts) == Unconfirmed(*facts.migrations)
     doubted = structs.replace(record, misspelled=("WEB",))
-    assert residence(instance, doubted, facts) == InMotion("its resize is finished")
+    assert residence(instance, doubted, facts) == InMotion(
+        because("move-status", kind="resize", status="finished")
+    )
     twice = structs.replace(record, rows=(*record.rows, *record.rows))
-    assert residence(instance, twice, facts) == InMotion("its resize is finished")
+    assert residence(instance, twice, facts) == InMotion(
+        because("move-status", kind="resize", status="finished")
+    )
 
 
 @pytest.mark.parametrize(
@@ -129,29 +135,29 @@ def test_a_host_without_a_node_is_no_place_and_not_nowhere(host, node, words):
     facts = facts_of(f"{HOSTS}  server web on h1 state=error\n")
     half = replace(facts.instances[0], host=host, node=node)
     place = residence_of(replace(facts, instances=(half,)))
-    assert place == Undetermined(f"Nova names {words} of it")
+    assert in_words(place.reason) == f"Nova names {words} of it"
 
 
 def test_rows_that_are_alive_are_named_by_their_hosts_in_one_cell_and_by_cell_in_two():
     one = facts_of(f"{HOSTS}  server web on h1\n  server web on h2\n")
-    assert residence_of(one) == Undetermined("cell1 has it alive on h1 and on h2")
+    assert in_words(residence_of(one).reason) == "cell1 has it alive on h1 and on h2"
     half = facts_of(f"{HOSTS}  server web on h1\n  server web state=shelved_offloaded\n")
-    assert residence_of(half) == Undetermined("cell1 has it alive on h1 and on no host")
+    assert in_words(residence_of(half).reason) == "cell1 has it alive on h1 and on no host"
     two = facts_of(f"{HOSTS}  server web on h1\ncell2\n  host h3 VCPU=8\n  server web on h3\n")
-    assert residence_of(two) == Undetermined("several rows of it are alive, in cell1 and cell2")
+    assert in_words(residence_of(two).reason) == "several rows of it are alive, in cell1 and cell2"
 
 
 def test_an_empty_task_state_is_named():
     facts = facts_of(f"{HOSTS}  server web on h1\n")
     empty = replace(facts, instances=(replace(facts.instances[0], task_state=""),))
-    assert residence_of(empty) == InMotion("its task state is an empty string")
+    assert residence_of(empty) == InMotion(because("task-state", task=""))
 
 
 def test_a_compute_node_without_a_uuid_has_no_provider():
     facts = facts_of(f"{HOSTS}  server web on h1\n")
     without = tuple(replace(row, uuid="") for row in facts.compute_nodes)
     place = residence_of(replace(facts, compute_nodes=without))
-    assert place == Undetermined("its compute node h1 has no uuid in cell1", of_instance=False)
+    assert in_words(place.reason) == "its compute node h1 has no uuid in cell1"
 
 
 @pytest.mark.parametrize(
@@ -169,14 +175,16 @@ def test_a_compute_node_without_a_uuid_has_no_provider():
 def test_without_one_provider_the_residence_is_undetermined(hosts, words):
     place = residence_of(facts_of(f"{hosts}  server web on h1\n"))
     assert isinstance(place, Undetermined)
-    assert words in place.reason
+    assert words in in_words(place.reason)
 
 
 def test_two_compute_nodes_in_one_place_tell_nothing():
     facts = facts_of(f"{HOSTS}  server web on h1\n")
     [node, *_] = facts.compute_nodes
     doubled = replace(facts, compute_nodes=(*facts.compute_nodes, replace(node, uuid="another")))
-    assert residence_of(doubled) == Undetermined("cell1 has 2 compute nodes for host h1, node h1")
+    assert (
+        in_words(residence_of(doubled).reason) == "cell1 has 2 compute nodes for host h1, node h1"
+    )
 
 
 @pytest.mark.parametrize(("namesakes", "doubted"), [(0, True), (1, False)])
@@ -197,8 +205,9 @@ def test_without_a_mapping_a_silent_cell_may_have_the_instance_too():
     """Unless mappings are not read, as over Nova's API, or only another source is silent."""
     text = f"{HOSTS}  server web on h1\ncell2 silent\nmap web none\n"
     facts = facts_of(text)
-    assert residence_of(facts) == Undetermined(
-        "no instance mapping says which cell it is in, and cell2 did not answer"
+    assert (
+        in_words(residence_of(facts).reason)
+        == "no instance mapping says which cell it is in, and cell2 did not answer"
     )
     placement, *cells = facts.coverage.sources
     unread = replace(placement, unsupported=(Unsupported(INSTANCE_MAPPINGS, "an API"),))

@@ -7,6 +7,8 @@ from tests.reconcile.planning import facts_of
 from tests.scenarios.drafting import uuid_of
 from trueup.reconcile.expected import Unknown
 from trueup.reconcile.facts import Amounts
+from trueup.reconcile.reasons import because
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.rules.claims import OnHost, claim_of
 from trueup.reconcile.rules.should_hold import host_share_unknown, should_hold
 
@@ -38,9 +40,8 @@ def test_a_device_of_its_own_host_that_nothing_asks_for_is_kept():
 
 
 def test_it_is_not_certain_whose_a_device_is_that_only_a_migration_holds_here():
-    assert should("holds live-migration-of-web card1 CUSTOM_FPGA=1\n") == Unknown(
-        "it is not known why a migration of it holds CUSTOM_FPGA"
-    )
+    held_by_move = should("holds live-migration-of-web card1 CUSTOM_FPGA=1\n")
+    assert held_by_move == Unknown(because("device-of-move-unexplained", classes=("CUSTOM_FPGA",)))
     assert should("holds live-migration-of-web card2 CUSTOM_FPGA=1\n") == HOST
 
 
@@ -48,7 +49,7 @@ def test_what_it_lacks_may_be_what_it_holds_of_a_pool_that_does_not_share_with_i
     pool = "provider pool MEMORY_MB=9 FPGA=9 sharing\nholds web pool {}=1\n"
     lacking = "holds web h1 VCPU=2\n" + pool
     assert should(lacking.format("MEMORY_MB")) == Unknown(
-        "it holds MEMORY_MB of pool, which does not share with its host"
+        because("holds-of-unshared-pool", classes=("MEMORY_MB",), pool="pool")
     )
     assert should(lacking.format("FPGA")) == HOST | {uuid_of("pool"): {"FPGA": 1}}
 
@@ -74,7 +75,7 @@ def test_bandwidth_is_spare_only_with_a_whole_second_claim(held, is_spare):
         assert found == HOST | {uuid_of("nic1"): {"NET_BW_EGR": 1}}
     else:
         assert isinstance(found, Unknown)
-        assert found.reason.startswith("it may need the NET_BW_EGR that it would lose: ")
+        assert in_words(found.reason).startswith("it may need the NET_BW_EGR that it would lose: ")
 
 
 def test_nothing_of_a_host_is_spare_where_it_is_not_known_what_it_should_hold():

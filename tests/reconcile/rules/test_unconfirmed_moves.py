@@ -8,6 +8,7 @@ import pytest
 from tests.reconcile.planning import facts_of
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.expected import expected
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.rules.claims import NotCertain, claim_of
 from trueup.reconcile.rules.unconfirmed_moves import on_unknown_host, wrong_claims
 
@@ -36,7 +37,7 @@ NIC = {uuid_of("nic"): {"NET_BW_EGR_KILOBIT_PER_SEC": 1000}}
 )
 def test_claims_with_wrong_amounts_are_named(held, wrong):
     facts = facts_of(RESIZE)
-    words = wrong_claims(expected(facts.alive[WEB], facts), held, {})
+    words = in_words(wrong_claims(expected(facts.alive[WEB], facts), held, {}))
     assert [one for one in (WEB, MOVE) if f"{one} holds" in words] == wrong
 
 
@@ -46,7 +47,7 @@ def test_a_move_without_a_uuid_has_no_consumer_that_could_lack_a_claim():
     [move] = facts.migrations
     claim = claim_of(WEB, replace(facts, migrations=(replace(move, uuid=""),)))
     assert isinstance(claim, NotCertain)
-    assert "its resize is finished, and has no uuid" in claim.reason
+    assert "its resize is finished, and has no uuid" in in_words(claim.reason)
 
 
 @pytest.mark.parametrize(
@@ -65,6 +66,6 @@ def test_a_move_without_a_uuid_has_no_consumer_that_could_lack_a_claim():
 def test_a_move_between_hosts_of_which_one_is_unknown_is_named(fields, side):
     facts = facts_of(RESIZE)
     [move] = facts.migrations
-    words = on_unknown_host(replace(move, **fields), facts)
+    words = in_words(on_unknown_host(replace(move, **fields), facts))
     assert side in words
     assert bool(words) == bool(side)

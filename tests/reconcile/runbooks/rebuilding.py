@@ -4,6 +4,7 @@
 from dataclasses import replace
 
 from trueup.reconcile.facts import ComputeNode, Facts, Hardware, HostDefaults
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.runbooks.rebuild import HostsOfNova, Rebuilt, rebuilt
 from trueup.reconcile.verdicts import AuditOptions
 
@@ -30,4 +31,4 @@ def with_node(facts: Facts, host: str, **columns: str) -> Facts:
 
 def answered(result: Rebuilt) -> dict[str, str]:
     """The reason of each line, by its subject."""
-    return {one.uuid: one.reason for one in result.lines}
+    return {one.uuid: in_words(one.reason) for one in result.lines}

@@ -9,7 +9,9 @@ from tests.reconcile.planning import facts_of
 from tests.reconcile.runbooks.rebuilding import answered, made, with_node, without_ledger
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.facts import Facts, HostDefaults
-from trueup.reconcile.runbooks.rebuild import UNREPORTED, HostsOfNova, rebuilt
+from trueup.reconcile.reasons import because
+from trueup.reconcile.report.reasons import in_words
+from trueup.reconcile.runbooks.rebuild import HostsOfNova, rebuilt
 from trueup.reconcile.runbooks.rebuild_consumers import LedgerLine
 from trueup.reconcile.runbooks.rebuild_gaps import with_gaps
 from trueup.reconcile.verdicts import AuditOptions
@@ -85,7 +87,7 @@ def test_what_the_old_ledger_has_is_kept_and_has_a_line():
     assert {one: held.amounts for one, held in result.allocations.items()} == facts.consumers
     [line] = [one for one in result.lines if one.uuid == WEB]
     assert (line.old, line.new) == ("VCPU=2 MEMORY_MB=256 on h1",) * 2
-    assert line.reason == "could not be checked: its compute node h1 has no uuid in cell1"
+    assert in_words(line.reason) == "could not be checked: its compute node h1 has no uuid in cell1"
     busy = made(with_node(facts_of(REBOOTING), "h1", uuid=""))
     assert {one.uuid for one in busy.gaps} == {"h1"}, "what is in motion is as it was"
 
@@ -104,7 +106,7 @@ def test_what_an_audit_still_finds_in_the_new_ledger_has_a_line():
     result = made(facts_of(text))
     assert [row.defect for row in result.audit.findings] == ["missing-port-allocation"]
     [line] = [one for one in result.lines if one.uuid == WEB]
-    assert line.reason == "left to 'trueup plan': missing-port-allocation"
+    assert in_words(line.reason) == "left to 'trueup plan': missing-port-allocation"
     assert line.old == line.new == "VCPU=2 MEMORY_MB=256 on h1"
     assert result.gaps == ()
 
@@ -119,18 +121,28 @@ def test_traits_that_only_nova_compute_can_report_are_named():
     others = tuple(row for row in facts.instances if row.uuid != WEB)
     result = made(without_ledger(replace(facts, instances=(*flavored, *others))))
     [line] = [one for one in result.lines if one.kind == "traits"]
-    assert (line.name, line.reason) == ("h1", f"{UNREPORTED}HW_CPU_X86_AVX2")
+    assert (line.name, line.reason) == (
+        "h1",
+        because("traits-unreported", traits="HW_CPU_X86_AVX2"),
+    )
 
 
 def test_a_consumer_has_one_line():
-    made_of = LedgerLine("consumer", "a", "web", "", "VCPU=1 on h1", "Placement had nothing")
-    copied = LedgerLine("consumer", "b", "db", "VCPU=1 on h1", "VCPU=1 on h1", "copied")
-    other = LedgerLine("traits", "a", "h1", "", "T", "disabled")
-    gaps = [replace(one, reason="could not be checked: why") for one in (copied, made_of)]
+    made_of = LedgerLine("consumer", "a", "web", "", "VCPU=1 on h1", because("held-nothing"))
+    copied = LedgerLine(
+        "consumer", "b", "db", "VCPU=1 on h1", "VCPU=1 on h1", because("copied-deleted")
+    )
+    other = LedgerLine("traits", "a", "h1", "", "T", because("service-disabled"))
+    unread = because("unchecked", because("flavor-unreadable"))
+    gaps = [replace(one, reason=unread) for one in (copied, made_of)]
     merged = with_gaps((made_of, copied, other), (*gaps, replace(other, kind="host", uuid="h1")))
-    assert [(one.kind, one.uuid, one.reason) for one in merged] == [
-        ("consumer", "a", "Placement had nothing; could not be checked: why"),
-        ("consumer", "b", "could not be checked: why"),
-        ("traits", "a", "disabled"),
-        ("host", "h1", "disabled"),
+    assert [(one.kind, one.uuid, in_words(one.reason)) for one in merged] == [
+        (
+            "consumer",
+            "a",
+            "Placement had nothing; could not be checked: its flavor could not be read",
+        ),
+        ("consumer", "b", "could not be checked: its flavor could not be read"),
+        ("traits", "a", "its compute service is disabled"),
+        ("host", "h1", "its compute service is disabled"),
     ]

@@ -13,6 +13,7 @@ from msgspec import structs
 from tests.reconcile.observing import gains, held, holding_more
 from tests.reconcile.small import Small
 from trueup.reconcile.plan import Plan
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.runs import apply as apply_module
 from trueup.reconcile.runs.apply import require_answers, resolve_interrupted
 from trueup.reconcile.runs.journal import Outcome
@@ -34,7 +35,7 @@ def refused(small: Small, plan: Plan) -> str:
     assert small.rows() == before, "nothing is written"
     with small.journal(plan) as journal:
         assert journal.intended_at(step) is None
-    return outcome.reason
+    return in_words(outcome.reason)
 
 
 def rewritten(small: Small, consumer: str, **changes: object) -> None:
@@ -215,7 +216,7 @@ def test_what_placement_refuses_is_refused_with_its_reason(on_both):
     steps = (holding_more(plan.steps[0], VCPU=100_000),)
     [outcome] = on_both.apply(replace(plan, steps=steps)).values()
     assert outcome.result == "refused"
-    assert "VCPU" in outcome.reason
+    assert "VCPU" in in_words(outcome.reason)
     after = on_both.rows()
     assert after["allocations"] == before["allocations"]
 
@@ -346,7 +347,9 @@ def test_a_step_that_needs_another_waits_for_it(small):
     small.change_instance(MISSING, task_state="migrating")
     small.change_instance(WRONG, task_state="migrating")
     outcomes = small.apply(replace(plan, steps=(first, needing)))
-    assert outcomes[second.consumers[0]].reason == f"it needs {first.id}, which is not done"
+    assert (
+        in_words(outcomes[second.consumers[0]].reason) == f"it needs {first.id}, which is not done"
+    )
     small.change_instance(MISSING, task_state=None)
     small.change_instance(WRONG, task_state=None)
     outcomes = small.apply(replace(plan, steps=(first, needing)))

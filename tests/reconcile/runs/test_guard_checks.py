@@ -12,6 +12,7 @@ from tests.reconcile.small import Small
 from trueup.reconcile.clock import now
 from trueup.reconcile.facts import Domain, InstanceState, NetworkAgent
 from trueup.reconcile.plan import Plan
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.runs.guard_checks import broken
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.libvirt import HostDomains
@@ -333,7 +334,7 @@ def refused(small: Small, plan: Plan) -> str:
     [outcome] = small.apply(plan).values()
     assert outcome.result == "refused"
     assert small.rows() == before
-    return outcome.reason
+    return in_words(outcome.reason)
 
 
 def test_an_instance_that_another_cell_has_too_is_named(small):

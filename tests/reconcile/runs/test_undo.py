@@ -10,6 +10,7 @@ from msgspec import structs
 
 from tests.reconcile.planning import planned
 from tests.reconcile.small import Small
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.runs import Chosen, applied, undone
 from trueup.reconcile.runs import apply as apply_module
 from trueup.reconcile.runs.journal import JournalDamaged, Origin, Outcome
@@ -151,8 +152,8 @@ def test_invariant_10_what_changed_since_is_refused_by_name_and_the_rest_is_undo
     assert small.call("DELETE", f"/allocations/{released}").status_code == 204
     small.change_instance(RESIDUE, host="compute-99")
     outcomes = undo(small, plan.id)
-    assert outcomes[released].reason.startswith("its allocations are not what they were")
-    assert outcomes[small.consumer(RESIDUE)].reason.startswith("the instance's host was")
+    assert in_words(outcomes[released].reason).startswith("its allocations are not what they were")
+    assert in_words(outcomes[small.consumer(RESIDUE)].reason).startswith("the instance's host was")
     for defect in (ORPHANED, MISSING):
         assert outcomes[small.consumer(defect)].result == "done"
     after = small.ledger()["allocations"]
@@ -173,7 +174,10 @@ def test_a_consumer_written_since_is_refused_though_it_holds_the_same(small):
     put = small.call("PUT", f"/allocations/{consumer}", body)
     assert put.status_code == 204
     [outcome] = undo(small, plan.id).values()
-    assert outcome.reason == f"its allocations were written since: generation {was}, now {was + 1}"
+    assert (
+        in_words(outcome.reason)
+        == f"its allocations were written since: generation {was}, now {was + 1}"
+    )
 
 
 def test_an_instance_that_merely_changed_is_undone(small):

@@ -10,6 +10,7 @@ from tests.reconcile.planning import BROKEN, facts_of
 from tests.scenarios.drafting import NOW, uuid_of
 from trueup.reconcile.audit import Audit, answered, audit, observation
 from trueup.reconcile.plan import make_plan
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.verdicts import Acknowledgement, AuditOptions, Muted, names_of
 
 TODAY = NOW.date()
@@ -72,7 +73,7 @@ holds web h1 VCPU=2 MEMORY_MB=256
     assert uuid_of("nic2") in held(step)[1].amounts
     expired = planned(TODAY - timedelta(days=1))
     assert expired.steps == ()
-    assert "choose one" in expired.declined[0].reason
+    assert "choose one" in in_words(expired.declined[0].reason)
 
 
 @pytest.mark.parametrize(("kind", "name"), [("host-gone", "h2"), ("foreign-owner", "h1")])

@@ -43,6 +43,8 @@ def test_capacity_coverage_and_what_could_not_be_checked(tmp_path):
     text = f"{BROKEN}  server lost on h9\ncell2 silent\n"
     found = samples(tmp_path / "x", seen_at(text, 0))
     assert value(found, "unchecked_subjects") > 0
+    assert value(found, "reasons", verdict="unchecked", reason="no-node") == 1
+    assert value(found, "reasons", verdict="unchecked", reason="source-silent") > 0
     assert value(found, "source_state", source="cell2", state="silent") == 1
     assert value(found, "source_state", source="cell2", state="answered") == 0
     assert value(found, "source_state", source="cell1", state="answered") == 1

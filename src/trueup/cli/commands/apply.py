@@ -3,6 +3,7 @@
 
 import argparse
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,8 +12,10 @@ from trueup.cli.outcomes import (
     AGE_MAX_HOURS,
     OF_A_PLAN,
     add_limit_option,
+    add_only_options,
     add_writing_options,
     ask,
+    only_of,
     pace_of,
     tell_plan,
     tell_unread,
@@ -20,7 +23,7 @@ from trueup.cli.outcomes import (
 from trueup.cli.terminal.progress import progress, wait
 from trueup.cli.verb import CloudVerb, add_state_option
 from trueup.reconcile.clock import now
-from trueup.reconcile.plan import Plan, refuse_too_large, refuse_unfit
+from trueup.reconcile.plan import Plan, narrowed, refuse_too_large, refuse_unfit
 from trueup.reconcile.plan.plan_file import load
 from trueup.reconcile.report.tables import OUTCOME_COLUMNS, Table, outcome_table
 from trueup.reconcile.runs import INTERVAL_SECONDS, observer_of, plan_again
@@ -39,6 +42,7 @@ class ApplyCommand(CloudVerb):
         add_state_option(parser)
         add_limit_option(parser)
         add_writing_options(parser)
+        add_only_options(parser)
         parser.add_argument(
             "--replan",
             metavar="SECONDS",
@@ -64,7 +68,7 @@ class ApplyCommand(CloudVerb):
         return parser
 
     def act(self, arguments: argparse.Namespace) -> Table:
-        plan = load(arguments.plan)
+        plan = narrowed(load(arguments.plan), only_of(arguments))
         refuse_too_large(plan, arguments.limit)
         with self.cloud(arguments) as cloud:
             cells = [cell.uuid for cell in cloud.nova.cells()]
@@ -90,6 +94,7 @@ class ApplyCommand(CloudVerb):
         observer = observer_of(plan, findings, driver.cloud, driver.report)
         interval = timedelta(seconds=arguments.replan)
         planned = plan_again(observer, findings, interval, lambda left: wait(left, driver.report))
+        planned = replace(planned, plan=narrowed(planned.plan, only_of(arguments)))
         tell_plan(planned)
         if not planned.plan.steps:
             return []

@@ -2,12 +2,12 @@
 """trueup capacity: how many more servers fit, where, and what stands in the way."""
 
 import argparse
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from trueup.capacity import words
 from trueup.capacity.after import after_repair, after_steps
@@ -21,8 +21,10 @@ from trueup.capacity.asked import (
     without_traits,
 )
 from trueup.capacity.counting import By, Capacity, Later, capacity
-from trueup.capacity.document import capacity_document
-from trueup.capacity.table import capacity_table, columns
+from trueup.capacity.document import capacity_document, failures_document
+from trueup.capacity.relocation import survived
+from trueup.capacity.table import FAILURES_COLUMNS, capacity_table, columns, failures_table
+from trueup.capacity.what_if import HostUnknown, WhatIf, assumed
 from trueup.cli.documents import DocumentVerb
 from trueup.cli.judging import add_audit_options, audit_options
 from trueup.cli.sources import add_from_option
@@ -36,9 +38,15 @@ from trueup.reconcile.copies.snapshot import load
 from trueup.reconcile.facts import PLACEMENT, Facts, Flavor
 from trueup.reconcile.plan import refuse_foreign
 from trueup.reconcile.plan.plan_file import load as load_plan
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.report.tables import Columns, Table
 from trueup.reconcile.runs import Observer
 from trueup.reconcile.wording import counted
+
+# What moves of servers depend on, and no source that is read for a whole cloud has.
+NOT_ASKED = "Not checked: server groups, and the zone that a server was asked to be in."
+_NUMBERS_MAX = 10**6
+Number = TypeVar("Number", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +64,7 @@ class CapacityCommand(DocumentVerb, CloudVerb):
     Each flavor is counted alone, by the search that answers Nova's scheduler. Nothing is written.
     """
 
-    _found: Capacity
-    _facts: Facts
+    _made: Mapping[str, Any]
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -74,11 +81,14 @@ class CapacityCommand(DocumentVerb, CloudVerb):
             type=Path,
             help="also count after this plan, a file of 'trueup plan --out'",
         )
+        _add_assumptions(parser)
         add_audit_options(parser)
         add_from_option(parser)
         return parser
 
     def columns(self, arguments: argparse.Namespace) -> Columns:
+        if arguments.survive:
+            return FAILURES_COLUMNS
         return columns(By(arguments.by), planned=arguments.plan is not None)
 
     def check(self, arguments: argparse.Namespace) -> None:
@@ -89,28 +99,52 @@ class CapacityCommand(DocumentVerb, CloudVerb):
             _amounts(arguments.resources)
         elif arguments.traits:
             raise OptionRefused("--trait", "it is only of use with --resources")
+        if arguments.survive is not None and arguments.survive < 1:
+            raise OptionRefused("--survive", "name how many hosts fail together, 1 or more")
+        if arguments.survive and (arguments.flavors or arguments.resources or arguments.plan):
+            raise OptionRefused(
+                "--survive",
+                "it is about the servers that there are; leave out "
+                "--flavor, --resources and --plan",
+            )
 
     def act(self, arguments: argparse.Namespace) -> Table:
         plan = load_plan(arguments.plan) if arguments.plan else None
         seen = seen_by(self, arguments)
-        facts = self._facts = seen.observation.facts
-        if plan is not None:
-            refuse_foreign(plan, facts.cells)
-        later = Later(
-            after_repair(facts, seen.observation.audit),
-            after_steps(facts, plan.steps) if plan else None,
-        )
-        found = capacity(seen.asked, facts, By(arguments.by), later)
-        self._found = replace(found, not_askable=seen.refused)
-        tell(self._found, facts)
-        if not facts.coverage.complete:
+        now = seen.observation.facts
+        if not now.coverage.complete:
             self.exit_code = ExitCode.INCOMPLETE
-        return capacity_table(self._found, planned=plan is not None)
+        if plan is not None:
+            refuse_foreign(plan, now.cells)
+        facts = under(arguments, now)
+        if arguments.survive:
+            return self._survive(facts, arguments)
+        repaired = after_repair(now, seen.observation.audit)
+        later = Later(
+            under(arguments, repaired) if repaired else None,
+            under(arguments, after_steps(now, plan.steps)) if plan else None,
+        )
+        found = replace(
+            capacity(seen.asked, facts, By(arguments.by), later), not_askable=seen.refused
+        )
+        tell(found, facts)
+        complete = facts.coverage.complete
+        self._made = capacity_document(found, facts.taken_at, complete, version("trueup"))
+        return capacity_table(found, planned=plan is not None)
+
+    def _survive(self, facts: Facts, arguments: argparse.Namespace) -> Table:
+        failures = survived(facts, arguments.survive, By(arguments.by))
+        lost = [one for one in failures if one.homeless]
+        say(f"{len(failures) - len(lost)} of {counted(len(failures), 'failure')} can be absorbed.")
+        say(NOT_ASKED)
+        if lost and self.exit_code is ExitCode.CLEAN:
+            self.exit_code = ExitCode.FINDINGS
+        complete = facts.coverage.complete
+        self._made = failures_document(failures, facts.taken_at, complete, version("trueup"))
+        return failures_table(failures)
 
     def document(self) -> Mapping[str, Any]:
-        facts = self._facts
-        complete = facts.coverage.complete
-        return capacity_document(self._found, facts.taken_at, complete, version("trueup"))
+        return self._made
 
 
 def _add_question(parser: argparse.ArgumentParser) -> None:
@@ -139,6 +173,76 @@ def _add_question(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--volume", action="store_true", help="the root disks of the flavors are volumes"
     )
+
+
+def _add_assumptions(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("what if")
+    group.add_argument(
+        "--survive",
+        metavar="N",
+        type=int,
+        help="instead, say which failures of N hosts leave servers without a place",
+    )
+    group.add_argument(
+        "--without",
+        metavar="HOST",
+        action="append",
+        default=[],
+        help="this host gets no servers; may be given several times",
+    )
+    group.add_argument(
+        "--with",
+        dest="more",
+        metavar="HOST=N",
+        action="append",
+        default=[],
+        help="N more hosts like this one, with nothing on them; may be given several times",
+    )
+    group.add_argument(
+        "--ratio",
+        metavar="CLASS=X",
+        action="append",
+        default=[],
+        help="the allocation ratio of a resource class on all hosts; may be given several times",
+    )
+    group.add_argument(
+        "--reserved",
+        metavar="CLASS=N",
+        action="append",
+        default=[],
+        help="how much of a resource class is reserved on each host; may be given several times",
+    )
+
+
+def under(arguments: argparse.Namespace, facts: Facts) -> Facts:
+    """The facts under the assumptions that the options make. Raises OptionRefused."""
+    what = WhatIf(
+        without=tuple(arguments.without),
+        more=_numbers("--with", arguments.more, int),
+        ratios=_numbers("--ratio", arguments.ratio, float),
+        reserved=_numbers("--reserved", arguments.reserved, int),
+    )
+    try:
+        return assumed(facts, what)
+    except HostUnknown as error:
+        known = ", ".join(error.known)
+        raise OptionRefused(
+            "--without or --with", f"{error.name} is no compute host; known: {known}"
+        ) from error
+
+
+def _numbers(option: str, words: Iterable[str], kind: Callable[[str], Number]) -> dict[str, Number]:
+    """What NAME=NUMBER says. Raises OptionRefused."""
+    found: dict[str, Number] = {}
+    for word in words:
+        name, _, number = word.partition("=")
+        try:
+            found[name] = kind(number)
+        except ValueError as error:
+            raise OptionRefused(option, f"{word!r} is not NAME=NUMBER") from error
+        if not 0 <= found[name] < _NUMBERS_MAX:
+            raise OptionRefused(option, f"{number} makes no sense; name a number that is 0 or more")
+    return found
 
 
 def _amounts(text: str) -> dict[str, int]:
@@ -205,9 +309,10 @@ def tell(found: Capacity, facts: Facts) -> None:
         say(left_out)
     if found.unknown_hosts:
         number = counted(len(found.unknown_hosts), "provider")
-        say(f"Not counted: {number} whose hosts were not read, because {facts.coverage.gap}.")
+        gap = in_words(facts.coverage.gap)
+        say(f"Not counted: {number} whose hosts were not read, because {gap}.")
     gaps = {row.asked.name: row.gaps for row in found.rows if row.gaps}
     for name, open_gaps in gaps.items():
         say(f"{name}: at most so many, because this is not counted: {words.not_counted(open_gaps)}")
     for one in found.not_askable:
-        say(f"{one.name}: Nova refuses a server with it: {one.reason}")
+        say(f"{one.name}: Nova refuses a server with it: {in_words(one.reason)}")

@@ -2,17 +2,19 @@
 """trueup plan: what would be written, as a file to read and apply."""
 
 import argparse
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 from trueup.cli.judging import add_audit_options, audit_options, summarize, verdict
-from trueup.cli.outcomes import add_interval_option, tell_plan
+from trueup.cli.outcomes import add_interval_option, add_only_options, only_of, tell_plan
 from trueup.cli.sources import FactsVerb, add_from_option, kept_facts, selection
 from trueup.cli.terminal.progress import progress, say, wait
 from trueup.reconcile.audit import Audit, FirstObservationMissing, refuse_interval
 from trueup.reconcile.audit.audit_file import load
 from trueup.reconcile.collect.selection import refuse_empty
 from trueup.reconcile.files import refuse_unwritable
+from trueup.reconcile.plan import narrowed
 from trueup.reconcile.plan.plan_file import save
 from trueup.reconcile.report.tables import PLAN_COLUMNS, Table, plan_table
 from trueup.reconcile.runs import Observer, Planned, plan, plan_of_facts
@@ -36,6 +38,7 @@ class PlanCommand(FactsVerb):
             help="take the first observation from 'trueup audit --save FILE'",
         )
         add_interval_option(parser)
+        add_only_options(parser)
         return parser
 
     def act(self, arguments: argparse.Namespace) -> Table:
@@ -49,6 +52,7 @@ class PlanCommand(FactsVerb):
             if arguments.snapshot
             else self._plan(arguments, first, interval)
         )
+        planned = replace(planned, plan=narrowed(planned.plan, only_of(arguments)))
         summarize(planned.second.audit)
         refuse_empty(planned.second.facts, selection(arguments))
         if arguments.out:

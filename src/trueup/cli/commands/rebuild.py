@@ -28,6 +28,7 @@ from trueup.reconcile.collect import collect
 from trueup.reconcile.copies.ledger_copy import save
 from trueup.reconcile.facts import Facts, Hardware, Holding, HostDefaults
 from trueup.reconcile.files import refuse_unwritable
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.report.rebuild import (
     REASON_COLUMNS,
     REBUILD_COLUMNS,
@@ -204,7 +205,7 @@ class RebuildCommand(CloudVerb):
         )
         self.exit_code = verdict(found, bool(missing or found.findings))
         for one in gaps(seen.facts, facts, found, {}):
-            say(f"{one.kind} {one.uuid} {one.reason}")
+            say(f"{one.kind} {one.uuid} {in_words(one.reason)}")
             self.exit_code = ExitCode.INCOMPLETE
         return unreported_table(missing)
 

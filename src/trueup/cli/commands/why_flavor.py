@@ -2,6 +2,7 @@
 """trueup why --flavor: the query that Nova's scheduler makes of a flavor and an image."""
 
 from trueup.reconcile.expected import Unknown, candidate_query
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.sources.connect import flavors_and_images
 from trueup.reconcile.sources.glance import read_image
 from trueup.reconcile.sources.nova.flavors import read_flavor
@@ -25,5 +26,7 @@ def query_of_flavor(
         volume_backed=volume_backed,
     )
     if isinstance(found, Unknown):
-        raise FlavorRefused(f"Nova refuses a server with this flavor and image: {found.reason}")
+        raise FlavorRefused(
+            f"Nova refuses a server with this flavor and image: {in_words(found.reason)}"
+        )
     return found

@@ -11,6 +11,7 @@ from trueup.cli.verb import NOVA_CONF
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.clock import now
 from trueup.reconcile.facts import ScheduledServer, SchedulerOptions
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.scheduling import (
     Filtered,
     Move,
@@ -101,7 +102,9 @@ def ask(nova_conf: Path | None, uuid: str, move: str | None) -> AskedServer:
     try:
         query = query_of(schedule.request, options, schedule.aggregates, schedule.hosts)
     except Refused as error:
-        raise ServerRefused(f"Nova refuses it before it asks Placement: {error}") from error
+        raise ServerRefused(
+            f"Nova refuses it before it asks Placement: {in_words(error.reason)}"
+        ) from error
     return AskedServer(schedule, options, query)
 
 

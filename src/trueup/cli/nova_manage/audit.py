@@ -25,6 +25,7 @@ from trueup.reconcile.defects import (
 )
 from trueup.reconcile.facts import Facts
 from trueup.reconcile.plan import LimitExceeded, Plan, refuse_too_large
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.runs.journal import Outcome
 from trueup.reconcile.steps import State, held_in
 from trueup.reconcile.wording import counted
@@ -76,7 +77,7 @@ def audit(job: Job) -> int:
     orphans = list(_orphans(result.plan, result.second.facts, arguments.provider_uuid))
     failed = _tell(orphans, outcomes, job)
     for one in result.plan.declined:
-        job.note(f"{one.finding.subject.uuid} keeps what it holds: {one.reason}.")
+        job.note(f"{one.finding.subject.uuid} keeps what it holds: {in_words(one.reason)}.")
     left = bool(result.plan.declined)
     if failed or incomplete or (arguments.delete and left):
         return CODE_FAILED
@@ -144,7 +145,7 @@ def _tell(orphans: Iterable[Orphan], outcomes: Mapping[str, Outcome], job: Job) 
         elif outcome and outcome.result == "done":
             job.tell(f"Deleted a{what}: {dict(one.amounts)}")
         else:
-            reason = outcome.reason if outcome else "its turn did not come"
+            reason = in_words(outcome.reason) if outcome else "its turn did not come"
             job.tell(f"Not able to delete a{what}: {reason}", always=True)
             failed = True
             continue
@@ -168,5 +169,5 @@ def _tell_gaps(first: Observation, job: Job) -> bool:
     rows = [(row.subject.uuid, row.reason) for row in first.audit.left_alone]
     rows += [(row.subject.uuid, row.reason) for row in first.audit.unchecked]
     for uuid, reason in sorted(row for row in rows if row[0] in facts.consumers):
-        job.note(f"{uuid} keeps what it holds: {reason}.")
+        job.note(f"{uuid} keeps what it holds: {in_words(reason)}.")
     return not coverage.complete

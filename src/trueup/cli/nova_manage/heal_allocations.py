@@ -24,12 +24,14 @@ from trueup.reconcile.collect.selection import EVERYTHING, Selection, SelectionU
 from trueup.reconcile.defects import wrong_owner
 from trueup.reconcile.facts import Facts, Instance
 from trueup.reconcile.plan import CELL_ZERO, Remedy, refuse_too_large, remedy_of_defect
+from trueup.reconcile.reasons import Reason
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.runs.journal import Outcome, StepOutcome
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.nova.contract import NovaCell
 from trueup.reconcile.steps import Held, Step, releases
-from trueup.reconcile.verdicts import Declined, Finding
+from trueup.reconcile.verdicts import Finding
 
 CODE_HEALED, CODE_MAX_REACHED, CODE_NOTHING = 0, 1, 4
 
@@ -125,7 +127,7 @@ def _healing(job: Job, cells: Iterable[NovaCell]) -> Healing:
     result = job.planned(first, findings, seconds, _with_owner(findings))
     subjects = {one.id: one.subject.uuid for one in result.plan.findings}
     steps = {subjects[reason]: step for step in result.plan.steps for reason in step.because}
-    declined = {one.finding.subject.uuid: one.reason for one in result.plan.declined}
+    declined = {one.finding.subject.uuid: in_words(one.reason) for one in result.plan.declined}
     planned = replace(empty, facts=result.second.facts, steps=steps, declined=declined, later=later)
     if not planned.writes:
         return planned
@@ -183,10 +185,10 @@ def _with_owner(findings: Iterable[Finding]) -> Remedy:
     """PARITY: Nova corrects the owner by the same write that adds what is missing."""
     owners = {one.subject.uuid: one for one in findings if one.defect == wrong_owner.NAME}
 
-    def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+    def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
         steps = remedy_of_defect(finding, facts)
         owner = owners.get(finding.subject.uuid)
-        if owner is None or owner.id == finding.id or isinstance(steps, Declined):
+        if owner is None or owner.id == finding.id or isinstance(steps, Reason):
             return steps
         return tuple(_owned(step, facts.alive[finding.subject.uuid]) for step in steps)
 

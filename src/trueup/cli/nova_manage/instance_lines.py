@@ -21,6 +21,7 @@ from trueup.reconcile.defects import (
 )
 from trueup.reconcile.expected import Ambiguous, Share, open_reasons
 from trueup.reconcile.facts import NEUTRON, Facts, Instance
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.rules.claims import (
     LostInMove,
     Missing,
@@ -101,7 +102,10 @@ def told(instance: Instance, healing: Healing) -> Told:
     if _needs_healing(uuid, healing):
         return _cannot(instance, healing)
     if isinstance(claim, NotCertain):
-        return Told(f"Instance {uuid} could not be checked: {claim.reason}.", CODE_NOT_UPDATED)
+        return Told(
+            f"Instance {uuid} could not be checked: {in_words(claim.reason)}.",
+            CODE_NOT_UPDATED,
+        )
     if not isinstance(claim, Right | Moving | OnNoHost):
         more = f"'trueup audit --instance {uuid}' says more"
         return Told(f"Instance {uuid} is not right, and is left as it is: {more}.", always=True)
@@ -145,7 +149,7 @@ def _after(uuid: str, step: Step) -> str:
 
 
 def _not_written(uuid: str, step: Step, outcome: Outcome | None) -> Told:
-    reason = outcome.reason if outcome else "its turn did not come"
+    reason = in_words(outcome.reason) if outcome else "its turn did not come"
     refused = outcome.target.partition(":")[0] if outcome else ""
     ports = {
         change.target.port for change in step.changes if isinstance(change.target, PortBinding)
@@ -201,11 +205,11 @@ def _of_ports(uuid: str, facts: Facts) -> str:
 
 def _why(uuid: str, healing: Healing) -> str:
     """Why an instance cannot be healed, in our words; or empty."""
-    if reason := healing.declined.get(uuid):
-        return reason
+    if declined := healing.declined.get(uuid):
+        return declined
     match claim_of(uuid, healing.facts):
         case NotCertain(_, reason, _) | Moving(_, reason):
-            return reason
+            return in_words(reason)
         case OnHost() as claim:
-            return open_reasons(claim.wanted, healing.facts.provider_names)
+            return in_words(open_reasons(claim.wanted, healing.facts.provider_names))
     return ""

@@ -16,6 +16,7 @@ from trueup.reconcile.audit import Observation
 from trueup.reconcile.clock import now
 from trueup.reconcile.collect.selection import EVERYTHING, Selection
 from trueup.reconcile.plan import Plan, Remedy, remedy_of_defect
+from trueup.reconcile.reasons import because
 from trueup.reconcile.runs import INTERVAL_SECONDS, Observer, Planned, plan
 from trueup.reconcile.runs.journal import StepOutcome
 from trueup.reconcile.runs.journals import interrupted
@@ -28,7 +29,7 @@ from trueup.reconcile.verdicts.verified import FOUND_AGAIN
 # What only adds allocations needs no long look: every guard is read again at the write, and
 # Placement refuses it for a consumer that somebody else wrote.
 ADDING_SECONDS = 1.0
-_LEFT = "it was written, and is found again all the same"
+_LEFT = because("found-again")
 # A run that was interrupted before is named.
 _EARLIER = timedelta(hours=1)
 

@@ -14,6 +14,7 @@ from trueup.cli.nova_manage.job import Job
 from trueup.cli.nova_manage.options import ERROR, PLACEMENT_SILENT
 from trueup.reconcile.defects import aggregate_drift
 from trueup.reconcile.facts import Facts, HostAggregate
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.steps import Aggregates, Step
 
@@ -57,8 +58,8 @@ def sync_aggregates(job: Job) -> int:
 def _synchronized(job: Job) -> _Synchronized:
     """Add what is missing. Raises what reading and writing a cloud raises."""
     first = job.observed()
-    reasons = {row.subject.uuid: row.reason for row in first.audit.left_alone}
-    reasons |= {row.subject.uuid: row.reason for row in first.audit.unchecked}
+    reasons = {row.subject.uuid: in_words(row.reason) for row in first.audit.left_alone}
+    reasons |= {row.subject.uuid: in_words(row.reason) for row in first.audit.unchecked}
     found = tuple(row for row in first.audit.findings if row.defect == aggregate_drift.NAME)
     if not found:
         return _Synchronized(first.facts, reasons=reasons)
@@ -70,11 +71,11 @@ def _synchronized(job: Job) -> _Synchronized:
             "does not take them out, and neither does this command; 'trueup plan' does."
         )
     only = replace(result.plan, steps=steps, effects=())
-    reasons |= {one.finding.subject.uuid: one.reason for one in result.plan.declined}
+    reasons |= {one.finding.subject.uuid: in_words(one.reason) for one in result.plan.declined}
     written: set[str] = set()
     partial = [step for step in steps if step not in result.plan.steps]
     for step, outcome in job.applied(only, partial):
-        reasons |= dict.fromkeys(step.subjects, outcome.reason)
+        reasons |= dict.fromkeys(step.subjects, in_words(outcome.reason))
         written |= step.subjects if outcome.result == "done" else set()
     return _Synchronized(result.second.facts, frozenset(written), reasons)
 

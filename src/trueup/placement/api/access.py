@@ -18,7 +18,7 @@ from oslo_log import versionutils
 from oslo_policy import policy
 
 from trueup.placement.api.errors import Refused
-from trueup.placement.api.policies import ADDITIONS, ROLES, RULES, Rule
+from trueup.placement.api.policies import ADDITIONS, ROLES, RULES, Role, Rule
 from trueup.placement.api.request_ids import REQUEST_ID
 from trueup.placement.config import ANYONE, ConfigurationUnusable, Settings
 
@@ -173,7 +173,7 @@ def rule_defaults() -> list[policy.RuleDefault]:
     return roles + [_rule_default(rule) for rule in (*RULES, *ADDITIONS)]
 
 
-def _role_default(rule: Rule, earlier: policy.DeprecatedRule) -> policy.RuleDefault:
+def _role_default(rule: Role, earlier: policy.DeprecatedRule) -> policy.RuleDefault:
     return policy.RuleDefault(
         rule.name,
         rule.default,

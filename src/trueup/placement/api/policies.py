@@ -1,42 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The policy rules, as data: upstream's names, defaults and scopes."""
+"""The policy rules, as data: upstream's names, defaults and scopes, and the requests of each."""
 
 from typing import NamedTuple
-
-LIST_PROVIDERS = "placement:resource_providers:list"
-CREATE_PROVIDER = "placement:resource_providers:create"
-SHOW_PROVIDER = "placement:resource_providers:show"
-UPDATE_PROVIDER = "placement:resource_providers:update"
-DELETE_PROVIDER = "placement:resource_providers:delete"
-LIST_CLASSES = "placement:resource_classes:list"
-CREATE_CLASS = "placement:resource_classes:create"
-SHOW_CLASS = "placement:resource_classes:show"
-UPDATE_CLASS = "placement:resource_classes:update"
-DELETE_CLASS = "placement:resource_classes:delete"
-LIST_INVENTORIES = "placement:resource_providers:inventories:list"
-CREATE_INVENTORY = "placement:resource_providers:inventories:create"
-SHOW_INVENTORY = "placement:resource_providers:inventories:show"
-UPDATE_INVENTORY = "placement:resource_providers:inventories:update"
-DELETE_INVENTORY = "placement:resource_providers:inventories:delete"
-LIST_AGGREGATES = "placement:resource_providers:aggregates:list"
-UPDATE_AGGREGATES = "placement:resource_providers:aggregates:update"
-PROVIDER_USAGES = "placement:resource_providers:usages"
-TOTAL_USAGES = "placement:usages"
-LIST_TRAITS = "placement:traits:list"
-SHOW_TRAIT = "placement:traits:show"
-UPDATE_TRAIT = "placement:traits:update"
-DELETE_TRAIT = "placement:traits:delete"
-LIST_PROVIDER_TRAITS = "placement:resource_providers:traits:list"
-UPDATE_PROVIDER_TRAITS = "placement:resource_providers:traits:update"
-DELETE_PROVIDER_TRAITS = "placement:resource_providers:traits:delete"
-MANAGE_ALLOCATIONS = "placement:allocations:manage"
-LIST_ALLOCATIONS = "placement:allocations:list"
-UPDATE_ALLOCATIONS = "placement:allocations:update"
-DELETE_ALLOCATIONS = "placement:allocations:delete"
-LIST_PROVIDER_ALLOCATIONS = "placement:resource_providers:allocations:list"
-LIST_CANDIDATES = "placement:allocation_candidates:list"
-RESHAPE = "placement:reshaper:reshape"
-EXPORT = "trueup:export"
 
 _ADMIN = "rule:admin_api"
 _ADMIN_OR_SERVICE = "rule:admin_or_service_api"
@@ -51,171 +16,180 @@ class Rule(NamedTuple):
     """A policy rule with its default, and the requests that it authorizes."""
 
     name: str
+    description: str
+    requests: tuple[str, ...]
+    default: str = _ADMIN_OR_SERVICE
+
+
+class Role(NamedTuple):
+    """A rule that other rules refer to."""
+
+    name: str
     default: str
     description: str
-    requests: tuple[str, ...] = ()
     in_project: bool = True
     """Whether it holds only for project-scoped tokens."""
-    admins_too: bool = False
+    admins_too: bool = True
     """Whether administrators are allowed as well until new defaults are enforced."""
 
 
 ROLES = (
-    Rule("admin_api", "role:admin", "Administrators."),
-    Rule("service_api", "role:service", "Other services.", admins_too=True),
-    Rule(
-        "admin_or_service_api",
-        "role:admin or role:service",
-        "Administrators and other services.",
-        admins_too=True,
+    Role("admin_api", "role:admin", "Administrators.", admins_too=False),
+    Role("service_api", "role:service", "Other services."),
+    Role(
+        "admin_or_service_api", "role:admin or role:service", "Administrators and other services."
     ),
-    Rule(
+    Role(
         "project_reader_api",
         "role:reader and project_id:%(project_id)s",
         "Readers of the requested project.",
         in_project=False,
-        admins_too=True,
     ),
-    Rule(
+    Role(
         "admin_or_project_reader_or_service_api",
         "role:admin or rule:project_reader_api or role:service",
         "Administrators, readers of the project, and other services.",
-        admins_too=True,
     ),
 )
-"""The roles that the rules refer to."""
+
+TOTAL_USAGES = "placement:usages"
+"""Its handler asks for it: whether it allows a request depends on the requested project."""
 
 RULES = (
     Rule(
-        LIST_PROVIDERS,
-        _ADMIN_OR_SERVICE,
+        "placement:resource_providers:list",
         "List resource providers.",
         ("GET /resource_providers",),
     ),
     Rule(
-        CREATE_PROVIDER,
-        _ADMIN_OR_SERVICE,
+        "placement:resource_providers:create",
         "Create a resource provider.",
         ("POST /resource_providers",),
     ),
-    Rule(SHOW_PROVIDER, _ADMIN_OR_SERVICE, "Show a resource provider.", (f"GET {_PROVIDER}",)),
-    Rule(UPDATE_PROVIDER, _ADMIN_OR_SERVICE, "Update a resource provider.", (f"PUT {_PROVIDER}",)),
+    Rule("placement:resource_providers:show", "Show a resource provider.", (f"GET {_PROVIDER}",)),
     Rule(
-        DELETE_PROVIDER, _ADMIN_OR_SERVICE, "Delete a resource provider.", (f"DELETE {_PROVIDER}",)
+        "placement:resource_providers:update", "Update a resource provider.", (f"PUT {_PROVIDER}",)
     ),
-    Rule(LIST_CLASSES, _ADMIN_OR_SERVICE, "List resource classes.", ("GET /resource_classes",)),
-    Rule(CREATE_CLASS, _ADMIN_OR_SERVICE, "Create a resource class.", ("POST /resource_classes",)),
     Rule(
-        SHOW_CLASS, _ADMIN_OR_SERVICE, "Show a resource class.", ("GET /resource_classes/{name}",)
+        "placement:resource_providers:delete",
+        "Delete a resource provider.",
+        (f"DELETE {_PROVIDER}",),
     ),
-    Rule(UPDATE_CLASS, _ADMIN_OR_SERVICE, "Update a class.", ("PUT /resource_classes/{name}",)),
-    Rule(DELETE_CLASS, _ADMIN_OR_SERVICE, "Delete a class.", ("DELETE /resource_classes/{name}",)),
+    Rule("placement:resource_classes:list", "List resource classes.", ("GET /resource_classes",)),
     Rule(
-        LIST_INVENTORIES,
-        _ADMIN_OR_SERVICE,
+        "placement:resource_classes:create", "Create a resource class.", ("POST /resource_classes",)
+    ),
+    Rule(
+        "placement:resource_classes:show",
+        "Show a resource class.",
+        ("GET /resource_classes/{name}",),
+    ),
+    Rule("placement:resource_classes:update", "Update a class.", ("PUT /resource_classes/{name}",)),
+    Rule(
+        "placement:resource_classes:delete", "Delete a class.", ("DELETE /resource_classes/{name}",)
+    ),
+    Rule(
+        "placement:resource_providers:inventories:list",
         "List the inventories of a provider.",
         (f"GET {_PROVIDER}/inventories",),
     ),
     Rule(
-        CREATE_INVENTORY,
-        _ADMIN_OR_SERVICE,
+        "placement:resource_providers:inventories:create",
         "Create an inventory of a provider.",
         (f"POST {_PROVIDER}/inventories",),
     ),
-    Rule(SHOW_INVENTORY, _ADMIN_OR_SERVICE, "Show an inventory.", (f"GET {_INVENTORY}",)),
     Rule(
-        UPDATE_INVENTORY,
-        _ADMIN_OR_SERVICE,
+        "placement:resource_providers:inventories:show",
+        "Show an inventory.",
+        (f"GET {_INVENTORY}",),
+    ),
+    Rule(
+        "placement:resource_providers:inventories:update",
         "Update inventories of a provider.",
         (f"PUT {_PROVIDER}/inventories", f"PUT {_INVENTORY}"),
     ),
     Rule(
-        DELETE_INVENTORY,
-        _ADMIN_OR_SERVICE,
+        "placement:resource_providers:inventories:delete",
         "Delete inventories of a provider.",
         (f"DELETE {_PROVIDER}/inventories", f"DELETE {_INVENTORY}"),
     ),
     Rule(
-        LIST_AGGREGATES,
-        _ADMIN_OR_SERVICE,
+        "placement:resource_providers:aggregates:list",
         "List the aggregates of a provider.",
         (f"GET {_PROVIDER}/aggregates",),
     ),
     Rule(
-        UPDATE_AGGREGATES,
-        _ADMIN_OR_SERVICE,
+        "placement:resource_providers:aggregates:update",
         "Update the aggregates of a provider.",
         (f"PUT {_PROVIDER}/aggregates",),
     ),
     Rule(
-        PROVIDER_USAGES,
-        _ADMIN_OR_SERVICE,
+        "placement:resource_providers:usages",
         "List the usages of a provider.",
         (f"GET {_PROVIDER}/usages",),
     ),
-    Rule(TOTAL_USAGES, _READER, "List the usages of a project.", ("GET /usages",)),
-    Rule(LIST_TRAITS, _ADMIN_OR_SERVICE, "List traits.", ("GET /traits",)),
-    Rule(SHOW_TRAIT, _ADMIN_OR_SERVICE, "Show a trait.", ("GET /traits/{name}",)),
-    Rule(UPDATE_TRAIT, _ADMIN_OR_SERVICE, "Create a trait.", ("PUT /traits/{name}",)),
-    Rule(DELETE_TRAIT, _ADMIN_OR_SERVICE, "Delete a trait.", ("DELETE /traits/{name}",)),
+    Rule(TOTAL_USAGES, "List the usages of a project.", ("GET /usages",), _READER),
+    Rule("placement:traits:list", "List traits.", ("GET /traits",)),
+    Rule("placement:traits:show", "Show a trait.", ("GET /traits/{name}",)),
+    Rule("placement:traits:update", "Create a trait.", ("PUT /traits/{name}",)),
+    Rule("placement:traits:delete", "Delete a trait.", ("DELETE /traits/{name}",)),
     Rule(
-        LIST_PROVIDER_TRAITS,
-        _ADMIN_OR_SERVICE,
+        "placement:resource_providers:traits:list",
         "List the traits of a provider.",
         (f"GET {_PROVIDER}/traits",),
     ),
     Rule(
-        UPDATE_PROVIDER_TRAITS,
-        _ADMIN_OR_SERVICE,
+        "placement:resource_providers:traits:update",
         "Update the traits of a provider.",
         (f"PUT {_PROVIDER}/traits",),
     ),
     Rule(
-        DELETE_PROVIDER_TRAITS,
-        _ADMIN_OR_SERVICE,
+        "placement:resource_providers:traits:delete",
         "Delete the traits of a provider.",
         (f"DELETE {_PROVIDER}/traits",),
     ),
     Rule(
-        MANAGE_ALLOCATIONS,
-        _ADMIN_OR_SERVICE,
+        "placement:allocations:manage",
         "Update allocations of several consumers.",
         ("POST /allocations",),
     ),
     Rule(
-        LIST_ALLOCATIONS,
-        _ADMIN_OR_SERVICE,
+        "placement:allocations:list",
         "List the allocations of a consumer.",
         ("GET /allocations/{consumer_uuid}",),
     ),
     Rule(
-        UPDATE_ALLOCATIONS,
-        _ADMIN_OR_SERVICE,
+        "placement:allocations:update",
         "Update the allocations of a consumer.",
         ("PUT /allocations/{consumer_uuid}",),
     ),
     Rule(
-        DELETE_ALLOCATIONS,
-        _ADMIN_OR_SERVICE,
+        "placement:allocations:delete",
         "Delete the allocations of a consumer.",
         ("DELETE /allocations/{consumer_uuid}",),
     ),
     Rule(
-        LIST_PROVIDER_ALLOCATIONS,
-        _ADMIN_OR_SERVICE,
+        "placement:resource_providers:allocations:list",
         "List the allocations of a provider.",
         (f"GET {_PROVIDER}/allocations",),
     ),
     Rule(
-        LIST_CANDIDATES,
-        _ADMIN_OR_SERVICE,
+        "placement:allocation_candidates:list",
         "List allocation candidates.",
         ("GET /allocation_candidates",),
     ),
-    Rule(RESHAPE, _SERVICE, "Reshape inventories and allocations.", ("POST /reshaper",)),
+    Rule(
+        "placement:reshaper:reshape",
+        "Reshape inventories and allocations.",
+        ("POST /reshaper",),
+        _SERVICE,
+    ),
 )
 
 ADDITIONS: tuple[Rule, ...] = (
-    Rule(EXPORT, _ADMIN, "Read the whole ledger.", ("GET /trueup/export",)),
+    Rule("trueup:export", "Read the whole ledger.", ("GET /trueup/export",), _ADMIN),
 )
 """Rules that upstream does not have."""
+
+RULE_OF = {request: rule.name for rule in (*RULES, *ADDITIONS) for request in rule.requests}
+"""The rule of each request, as `GET /traits`."""

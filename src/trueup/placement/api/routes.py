@@ -18,6 +18,7 @@ from trueup.placement.api.handlers import (
     usages,
 )
 from trueup.placement.api.http import Answer
+from trueup.placement.api.policies import RULE_OF
 from trueup.placement.api.versions import NEWEST, V
 
 Handler = Callable[..., Answer]
@@ -137,3 +138,10 @@ ADDITIONS: tuple[Route, ...] = (_get("/trueup/export", export.get_export, answer
 """Routes that upstream does not have."""
 
 EVERY_ROUTE = (*ROUTES, *ADDITIONS)
+
+
+def rule_of(route: Route) -> str | None:
+    """The policy rule that authorizes a route; None: everybody may, or the handler asks itself."""
+    if route.handler is root.get_root or route.handler is usages.get_usages:
+        return None
+    return RULE_OF[f"{route.method} {route.url}"]

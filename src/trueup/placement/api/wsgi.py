@@ -31,6 +31,7 @@ from trueup.placement.api.errors import (
 )
 from trueup.placement.api.http import (
     JSON,
+    Answer,
     Parts,
     Request,
     http_date,
@@ -41,7 +42,7 @@ from trueup.placement.api.http import (
     stated_content_type,
 )
 from trueup.placement.api.request_ids import REQUEST_ID
-from trueup.placement.api.routes import EVERY_ROUTE, Route
+from trueup.placement.api.routes import EVERY_ROUTE, Route, rule_of
 from trueup.placement.api.versions import (
     HEADER,
     SERVICE_TYPE,
@@ -144,6 +145,8 @@ class _Resource:
             for version in V
             if route.since <= version <= route.until
         }
+        # SAFETY: the service does not start with a route for which no rule says who may use it.
+        self._rules = {route: rule_of(route) for route in self._routes}
 
     def respond(self, request: Request, response: falcon.Response, **arguments: str) -> None:
         """Answer a request to this URL, whatever its method."""
@@ -154,13 +157,9 @@ class _Resource:
         if route.takes and request.content_type != JSON:
             refuse_other_content(request)
         request.handler, request.arguments = route.handler.__name__, arguments
-        try:
-            answer = route.handler(request, **arguments)
-        except Exception as error:
-            # A read can be repeated; a write repeats its own transaction.
-            if route.method != "GET" or not reads_again(error):
-                raise
-            answer = route.handler(request, **arguments)
+        if rule := self._rules[route]:
+            request.caller.authorize(rule)
+        answer = _handled(route, request)
         response.status = answer.status
         if answer.body is not None:
             response.content_type = JSON
@@ -190,6 +189,16 @@ class _Resource:
         if routes[0].media_first and routes[0].takes:
             refuse_other_content(request)
         raise Refused(routes[0].earlier)
+
+
+def _handled(route: Route, request: Request) -> Answer:
+    try:
+        return route.handler(request, **request.arguments)
+    except Exception as error:
+        # A read can be repeated; a write repeats its own transaction.
+        if route.method != "GET" or not reads_again(error):
+            raise
+        return route.handler(request, **request.arguments)
 
 
 class _Router(CompiledRouter):

@@ -80,11 +80,11 @@ def _add_up_ended(folder: Path) -> None:
             continue
         content = _content(path)
         if content is not None and not kind.startswith("gauge"):
-            _add(content, folder / f"{kind}_{_ENDED}.db")
+            _add_to_sums(content, folder / f"{kind}_{_ENDED}.db")
         path.unlink()
 
 
-def _add(content: Counter[str], sums: Path) -> None:
+def _add_to_sums(content: Counter[str], sums: Path) -> None:
     total = Counter(_content(sums) or {}) if sums.exists() else Counter[str]()
     total.update(content)
     new = sums.with_suffix(".new")

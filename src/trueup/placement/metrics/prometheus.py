@@ -44,7 +44,9 @@ _COUNTERS: Mapping[str, _Count] = {
     "transactions_given_up": _Count("Transactions that met other writers at every attempt."),
     "view_foreign_writes": _Count("Comparisons that found writes of another service."),
     "candidates_searches": _Count("Searches for candidates, by result.", ("result",)),
-    "candidates_empty": _Count("Searches without a result, by reason.", ("reason",)),
+    "candidates_empty": _Count(
+        "Searches without a candidate, by the deciding filter.", ("reason",)
+    ),
     "candidates_limited": _Count("Searches that stopped at a limit.", ("limit",)),
 }
 

@@ -63,7 +63,7 @@ class RequestBuffering:
         if environ.get("CONTENT_LENGTH", "0") != "0" or "HTTP_TRANSFER_ENCODING" in environ:
             if not self._bodies.acquire(blocking=False):
                 return _refuse(start_response, "503 Service Unavailable")
-            body = self._read(environ)
+            body = self._body(environ)
             if body is None:
                 return _refuse(start_response, "408 Request Timeout")
             environ["wsgi.input"] = io.BytesIO(body)
@@ -101,7 +101,7 @@ class RequestBuffering:
         with answer.at_end:
             return [b"".join(answer)]
 
-    def _read(self, environ: dict[str, Any]) -> bytes | None:
+    def _body(self, environ: dict[str, Any]) -> bytes | None:
         """The body, or None if the client does not send all of it in time, or disconnects.
 
         A body with a Content-Length above the limit is not read.

@@ -80,14 +80,14 @@ class Site:
     def _page(self, path: str, values: Mapping[str, str]) -> Answer:
         match [unquote(part) for part in path.strip("/").split("/")]:
             case [""]:
-                return self._trees(_number(values))
+                return self._trees(_page_number(values))
             case ["capacity"]:
                 with why.reading(self.database) as tx:
                     return self._html("capacity.html", usages=views.capacity(tx))
             case ["search"]:
                 return self._search(values.get("q", "").replace("\0", "").strip())
             case ["provider", uuid]:
-                return self._provider(uuid.replace("\0", ""), _number(values))
+                return self._provider(uuid.replace("\0", ""), _page_number(values))
             case ["consumer", uuid]:
                 return self._consumer(uuid.replace("\0", ""))
             case ["why"]:
@@ -183,7 +183,7 @@ def _values(query: str) -> dict[str, str]:
         ) from error
 
 
-def _number(values: Mapping[str, str]) -> int:
+def _page_number(values: Mapping[str, str]) -> int:
     text = values.get("page", "1")
     if not (text.isascii() and text.isdecimal() and 1 <= int(text[:9]) <= _PAGES_MAX):
         raise _NothingToShow(HTTPStatus.BAD_REQUEST, f"'{text[:20]}' is not the number of a page.")

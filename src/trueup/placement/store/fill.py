@@ -150,10 +150,10 @@ def _fill_names(
     named = {name for provider in rows for name in provider.inventories}
     named |= {name for consumer in holders for held in consumer.amounts.values() for name in held}
     classes = {name for name in named if is_custom(name)}
-    for name in sorted(classes - _numbers(tx, resource_classes.c.name).keys()):
+    for name in sorted(classes - _ids_by_name(tx, resource_classes.c.name).keys()):
         names.insert_resource_class(tx, name)
     wanted = {name for provider in rows for name in provider.traits}
-    missing = sorted(wanted - _numbers(tx, traits.c.name).keys())
+    missing = sorted(wanted - _ids_by_name(tx, traits.c.name).keys())
     _insert(tx, traits, ({"name": name} for name in missing))
 
 
@@ -198,7 +198,7 @@ def _fill_parts(
     tx: Transaction, every: Sequence[FilledProvider], numbers: Mapping[str, int]
 ) -> None:
     """Add inventories, traits and aggregates."""
-    classes = _numbers(tx, resource_classes.c.name)
+    classes = _ids_by_name(tx, resource_classes.c.name)
     _insert(
         tx,
         inventories,
@@ -212,7 +212,7 @@ def _fill_parts(
             for name, values in provider.inventories.items()
         ),
     )
-    of_traits = _numbers(tx, traits.c.name)
+    of_traits = _ids_by_name(tx, traits.c.name)
     _insert(
         tx,
         provider_traits,
@@ -223,7 +223,7 @@ def _fill_parts(
         ),
     )
     uuids = sorted({uuid for provider in every for uuid in provider.aggregates})
-    of_aggregates = _named(tx, aggregates.c.uuid, uuids)
+    of_aggregates = _ids_with_new(tx, aggregates.c.uuid, uuids)
     _insert(
         tx,
         provider_aggregates,
@@ -238,11 +238,11 @@ def _fill_parts(
 def _fill_consumers(
     tx: Transaction, every: Sequence[FilledConsumer], numbers: Mapping[str, int]
 ) -> None:
-    of_projects = _named(
+    of_projects = _ids_with_new(
         tx, projects.c.external_id, sorted({consumer.project for consumer in every})
     )
-    of_users = _named(tx, users.c.external_id, sorted({consumer.user for consumer in every}))
-    of_types = _named(
+    of_users = _ids_with_new(tx, users.c.external_id, sorted({consumer.user for consumer in every}))
+    of_types = _ids_with_new(
         tx, consumer_types.c.name, sorted({consumer.type for consumer in every if consumer.type})
     )
     _insert(
@@ -259,7 +259,7 @@ def _fill_consumers(
             for consumer in every
         ),
     )
-    classes = _numbers(tx, resource_classes.c.name)
+    classes = _ids_by_name(tx, resource_classes.c.name)
     _insert(
         tx,
         allocations,
@@ -277,14 +277,14 @@ def _fill_consumers(
     )
 
 
-def _named(tx: Transaction, column: Column[str], wanted: Iterable[str]) -> dict[str, int]:
+def _ids_with_new(tx: Transaction, column: Column[str], wanted: Iterable[str]) -> dict[str, int]:
     """The ids of these names, which are added where they are missing."""
-    known = _numbers(tx, column)
+    known = _ids_by_name(tx, column)
     _insert(tx, column.table, ({column.name: name} for name in wanted if name not in known))
-    return _numbers(tx, column)
+    return _ids_by_name(tx, column)
 
 
-def _numbers(tx: Transaction, column: Column[str]) -> dict[str, int]:
+def _ids_by_name(tx: Transaction, column: Column[str]) -> dict[str, int]:
     """The id of each name in a table."""
     rows = tx.execute(select(column, column.table.c.id))
     return {row[0]: row[1] for row in rows}

@@ -27,7 +27,7 @@ _NOTHING: ColumnElement[str] = literal_column("''", String)
 
 def packed(*parts: ColumnElement[Any]) -> ColumnElement[str]:
     """A row as one text, which `parts_of` unpacks. At most the last part may contain any text."""
-    return _line([_text(part) for part in parts])
+    return _concatenated([_text(part) for part in parts])
 
 
 def parts_of(text: str, count: int = 0) -> list[str]:
@@ -38,14 +38,14 @@ def parts_of(text: str, count: int = 0) -> list[str]:
     return text.split(_BETWEEN_PARTS, count - 1)
 
 
-def joined(*parts: ColumnElement[Any]) -> ColumnElement[str]:
+def packed_group(*parts: ColumnElement[Any]) -> ColumnElement[str]:
     """All rows of a group as one text, which `rows_of` and `columns_of` unpack.
 
     The first part is a number; the rows are in its order. Only the last one may contain any text.
     """
     first, *others, last = parts
     # Where the first part is NULL, as for a provider without rows, there is no row.
-    line = _line([type_coerce(first, String), *(_text(part) for part in others)])
+    line = _concatenated([type_coerce(first, String), *(_text(part) for part in others)])
     return func.aggregate_strings(line + _BEFORE_LAST + _text(last), _BETWEEN_LINES)
 
 
@@ -102,7 +102,7 @@ def time_of(text: str) -> datetime | None:
         return None
 
 
-def _line(parts: list[ColumnElement[str]]) -> ColumnElement[str]:
+def _concatenated(parts: list[ColumnElement[str]]) -> ColumnElement[str]:
     line = parts[0]
     for part in parts[1:]:
         line = line + _BETWEEN + part

@@ -25,36 +25,36 @@ from sqlalchemy import (
 metadata = MetaData()
 
 
-def _times() -> tuple[Column[datetime], Column[datetime]]:
+def _time_columns() -> tuple[Column[datetime], Column[datetime]]:
     return (
         Column("created_at", DateTime, default=utcnow),
         Column("updated_at", DateTime, onupdate=utcnow),
     )
 
 
-def _named(table: str, column: Column[str]) -> Table:
+def _names_table(table: str, column: Column[str]) -> Table:
     """A table of names with ids."""
     return Table(
         table,
         metadata,
-        *_times(),
+        *_time_columns(),
         Column("id", Integer, primary_key=True, autoincrement=True),
         column,
         UniqueConstraint(column.name, name=f"uniq_{table}0{column.name}"),
     )
 
 
-resource_classes = _named("resource_classes", Column("name", String(255), nullable=False))
-traits = _named("traits", Column("name", Unicode(255), nullable=False))
-consumer_types = _named("consumer_types", Column("name", Unicode(255), nullable=False))
-projects = _named("projects", Column("external_id", String(255), nullable=False))
-users = _named("users", Column("external_id", String(255), nullable=False))
-aggregates = _named("placement_aggregates", Column("uuid", String(36)))
+resource_classes = _names_table("resource_classes", Column("name", String(255), nullable=False))
+traits = _names_table("traits", Column("name", Unicode(255), nullable=False))
+consumer_types = _names_table("consumer_types", Column("name", Unicode(255), nullable=False))
+projects = _names_table("projects", Column("external_id", String(255), nullable=False))
+users = _names_table("users", Column("external_id", String(255), nullable=False))
+aggregates = _names_table("placement_aggregates", Column("uuid", String(36)))
 
 providers = Table(
     "resource_providers",
     metadata,
-    *_times(),
+    *_time_columns(),
     Column("id", Integer, primary_key=True),
     Column("uuid", String(36), nullable=False),
     Column("name", Unicode(200)),
@@ -76,7 +76,7 @@ GENERATION: ColumnElement[int] = func.coalesce(providers.c.generation, 0)
 inventories = Table(
     "inventories",
     metadata,
-    *_times(),
+    *_time_columns(),
     Column("id", Integer, primary_key=True),
     Column("resource_provider_id", Integer, nullable=False),
     Column("resource_class_id", Integer, nullable=False),
@@ -97,7 +97,7 @@ inventories = Table(
 allocations = Table(
     "allocations",
     metadata,
-    *_times(),
+    *_time_columns(),
     Column("id", Integer, primary_key=True),
     Column("resource_provider_id", Integer, nullable=False),
     Column("consumer_id", String(36), nullable=False),
@@ -116,7 +116,7 @@ allocations = Table(
 consumers = Table(
     "consumers",
     metadata,
-    *_times(),
+    *_time_columns(),
     Column("id", Integer, primary_key=True, autoincrement=True),
     Column("uuid", String(36), nullable=False),
     Column("project_id", Integer, nullable=False),
@@ -136,7 +136,7 @@ consumers = Table(
 provider_aggregates = Table(
     "resource_provider_aggregates",
     metadata,
-    *_times(),
+    *_time_columns(),
     Column("resource_provider_id", Integer, primary_key=True, autoincrement=False),
     Column("aggregate_id", Integer, primary_key=True, autoincrement=False),
     Index("resource_provider_aggregates_aggregate_id_idx", "aggregate_id"),
@@ -145,7 +145,7 @@ provider_aggregates = Table(
 provider_traits = Table(
     "resource_provider_traits",
     metadata,
-    *_times(),
+    *_time_columns(),
     Column("trait_id", Integer, primary_key=True, autoincrement=False),
     Column("resource_provider_id", Integer, primary_key=True, autoincrement=False),
     ForeignKeyConstraint(["resource_provider_id"], ["resource_providers.id"]),

@@ -13,7 +13,11 @@ from trueup.reconcile.rules.freshness import with_freshness
 from trueup.reconcile.rules.in_progress import in_progress
 from trueup.reconcile.rules.machines import doubled
 from trueup.reconcile.rules.strangers import rows_lost, strangers
-from trueup.reconcile.rules.unjudged_hosts import unjudged_hosts, without_service
+from trueup.reconcile.rules.unjudged_hosts import (
+    providers_of_nobody,
+    unjudged_hosts,
+    without_service,
+)
 from trueup.reconcile.verdicts import (
     Acknowledged,
     Acknowledgement,
@@ -94,6 +98,7 @@ def _audit(facts: Facts, options: AuditOptions) -> Audit:
     covered |= {consumer for row in findings for consumer in row.consumers}
     lost = tuple(rows_lost(facts, covered))
     covered |= {row.subject.uuid for row in lost}
+    nobodys = tuple(providers_of_nobody(facts))
     found = {row.subject for row in findings}
     hanging = (row for row in moving if isinstance(row, Unchecked))
     return Audit(
@@ -106,13 +111,13 @@ def _audit(facts: Facts, options: AuditOptions) -> Audit:
             *without_service(facts),
             *lost,
             *(row for row in hanging if row.subject not in found),
-            *(row for row in verdicts if isinstance(row, Unchecked)),
+            *(row for row in (*verdicts, *nobodys) if isinstance(row, Unchecked)),
             *unexplained(facts, covered),
         ),
         left_alone=(
             *(row for row in moving if isinstance(row, LeftAlone) and row.subject not in found),
             *strangers(facts, covered),
-            *(row for row in verdicts if isinstance(row, LeftAlone)),
+            *(row for row in (*verdicts, *nobodys) if isinstance(row, LeftAlone)),
         ),
         not_judged=not_judged(facts),
     )

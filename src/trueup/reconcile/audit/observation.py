@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from trueup.reconcile.audit.audit import Audit, audit, judged
 from trueup.reconcile.defects import OF_WHOLE_CLOUDS
 from trueup.reconcile.facts import Facts
+from trueup.reconcile.reasons import because
 from trueup.reconcile.verdicts import CONSUMERS, AuditOptions, Finding, LeftAlone, Unchecked
 
 
@@ -53,7 +54,7 @@ def observation(facts: Facts, options: AuditOptions) -> Observation:
 
 
 # The reason to leave alone what no longer looks wrong when it is read again by itself.
-CHANGED = "it changed while the cloud was read"
+CHANGED = because("changed-while-read")
 
 
 _PLACES = frozenset({"provider", "host"})

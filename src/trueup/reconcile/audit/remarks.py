@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from trueup.reconcile.audit.audit import Audit
 from trueup.reconcile.facts import Facts
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.rules.claims import Claim, NotCertain, OnNoHost, Right, all_claims
 from trueup.reconcile.rules.unoffered import unoffered_classes
 from trueup.reconcile.verdicts import Finding, LeftAlone, Remark, Subject, Unchecked
@@ -26,7 +27,11 @@ def remarks(facts: Facts, audit: Audit) -> Iterator[Remark]:
         names = facts.provider_names
         where = ", ".join(sorted(names.get(one, one) for one in facts.consumers[consumer]))
         move = moves.get(consumer)
-        reason = f"it holds for instance {move.instance}" if move else "nothing more is known of it"
+        reason = (
+            because("holds-for-instance", instance=move.instance)
+            if move
+            else because("nothing-known")
+        )
         yield Remark(Subject("consumer", consumer), where, reason, right=False)
 
 
@@ -38,13 +43,13 @@ def _covered(audit: Audit) -> frozenset[str]:
     return frozenset({row.subject.uuid for row in rows} | named | others)
 
 
-def _word(claim: Claim, facts: Facts) -> tuple[bool, str]:
+def _word(claim: Claim, facts: Facts) -> tuple[bool, Reason]:
     if names := unoffered_classes(facts).get(claim.instance.uuid):
-        return False, f"holds no {', '.join(names)}, which no provider has"
+        return False, because("class-nowhere", classes=tuple(names))
     if isinstance(claim, NotCertain):
         return False, claim.reason
     if isinstance(claim, OnNoHost):
-        return True, "is on no host, and holds nothing"
+        return True, because("on-no-host")
     if isinstance(claim, Right):
-        return True, "holds what it should"
-    return False, "it changed while the cloud was read"
+        return True, because("right")
+    return False, because("changed-while-read")

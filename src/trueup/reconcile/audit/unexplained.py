@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator
 
 from trueup.reconcile.expected import Share, Unknown, open_reasons
 from trueup.reconcile.facts import Facts
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.rules.claims import (
     Claim,
     NotCertain,
@@ -13,7 +14,7 @@ from trueup.reconcile.rules.claims import (
     WrongDevices,
     all_claims,
 )
-from trueup.reconcile.verdicts import Subject, Unchecked, amounts_in_words
+from trueup.reconcile.verdicts import Subject, Unchecked, holding
 
 # The types of claims that no defect asks for.
 _UNNAMED = (WrongDevices,)
@@ -31,29 +32,26 @@ def unexplained(facts: Facts, covered: Collection[str]) -> Iterator[Unchecked]:
             yield Unchecked(Subject("instance", claim.instance.uuid), where, reason)
 
 
-def _reason(claim: Claim, facts: Facts, covered: Collection[str]) -> str:
+def _reason(claim: Claim, facts: Facts, covered: Collection[str]) -> Reason | None:
     if isinstance(claim, NotCertain):
         is_covered = claim.instance.uuid in covered or not claim.of_instance
-        return "" if is_covered else claim.reason
+        return None if is_covered else claim.reason
     if isinstance(claim, RightAsFarAsKnown):
-        return "" if claim.instance.uuid in covered else _not_known(claim)
-    return _difference(claim, facts) if isinstance(claim, _UNNAMED) else ""
+        return None if claim.instance.uuid in covered else _not_known(claim)
+    return _difference(claim, facts) if isinstance(claim, _UNNAMED) else None
 
 
-def _not_known(claim: RightAsFarAsKnown) -> str:
-    """Why it is not known which processors, memory and disk it should hold; empty if it is.
+def _not_known(claim: RightAsFarAsKnown) -> Reason | None:
+    """Why it is not known which processors, memory and disk it should hold; None if it is.
 
     SAFETY: then every amount agrees with what is known, also a wrong one.
     """
     unknown = [one for one in claim.wanted.of(Share.HOST).open if isinstance(one, Unknown)]
-    return f"what it should hold is not known: {unknown[0].reason}" if unknown else ""
+    return because("claim-not-known", unknown[0].reason) if unknown else None
 
 
-def _difference(claim: OnHost, facts: Facts) -> str:
+def _difference(claim: OnHost, facts: Facts) -> Reason:
     names, wanted = facts.provider_names, claim.wanted
-    return (
-        f"holds {amounts_in_words(claim.held, names) or 'nothing'}, should hold "
-        f"{amounts_in_words(wanted.known, names) or 'nothing'}"
-        + (f" ({open_reasons(wanted, names)})" if wanted.open else "")
-        + "; no remedy is known"
-    )
+    held, should_hold = holding(claim.held, names), holding(wanted.known, names)
+    reason = open_reasons(wanted, names)
+    return because("no-remedy-known", reason, holds=held, should_hold=should_hold)

@@ -19,6 +19,7 @@ from trueup.reconcile.defects import (
     evacuation_residue,
     ghost_domain,
     host_mapping_missing,
+    inventory_fully_reserved,
     ironic_legacy_allocation,
     ironic_node_without_provider,
     ironic_reserved_left,
@@ -47,11 +48,12 @@ from trueup.reconcile.defects import (
     wrong_provider,
 )
 from trueup.reconcile.facts import Facts
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Finding,
+    IfComplete,
     Need,
     NotJudged,
     Scope,
@@ -85,9 +87,9 @@ class Defect(Protocol):
     def SCOPE(self) -> Scope:  # noqa: N802 (a constant of each module)
         """Whether it can be judged of a selection."""
 
-    def find(self, facts: Facts, options: AuditOptions) -> Iterator[Verdict]: ...
+    def find(self, facts: Facts, options: AuditOptions) -> Iterator[Verdict | IfComplete]: ...
 
-    def remedy(self, finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined: ...
+    def remedy(self, finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason: ...
 
 
 DEFECTS: tuple[Defect, ...] = (
@@ -114,6 +116,7 @@ DEFECTS: tuple[Defect, ...] = (
     child_without_owner,
     overcommitted_inventory,
     pinned_twice,
+    inventory_fully_reserved,
     allocation_without_inventory,
     reshape_incomplete,
     status_trait_drift,
@@ -145,11 +148,12 @@ def ask(defect: Defect, facts: Facts, options: AuditOptions) -> Iterator[Verdict
     """
     if lacking(defect.NEEDS, defect.SCOPE, facts):
         return
-    gap = facts.coverage.gap if Need.COMPLETE in defect.NEEDS else ""
-    for verdict in defect.find(facts, options):
-        if gap and isinstance(verdict, Finding):
-            words = f"it looks like {defect.NAME}, but {gap}"
-            yield Unchecked(verdict.subject, verdict.where, words)
+    gap, every = facts.coverage.gap, Need.COMPLETE in defect.NEEDS
+    for found in defect.find(facts, options):
+        verdict = found.finding if isinstance(found, IfComplete) else found
+        if gap and isinstance(verdict, Finding) and (every or verdict is not found):
+            reason = because("looks-like", gap, defect=defect.NAME)
+            yield Unchecked(verdict.subject, verdict.where, reason)
         else:
             yield verdict
 

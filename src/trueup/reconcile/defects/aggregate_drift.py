@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from trueup.reconcile.facts import ComputeNode, Facts, Provider, grouped, is_uuid
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.remedies.guarded_steps import on_host
 from trueup.reconcile.rules.bare_metal import IRONIC
 from trueup.reconcile.rules.nodes import (
@@ -31,7 +32,6 @@ from trueup.reconcile.steps import (
 )
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Finding,
     LeftAlone,
     Need,
@@ -75,8 +75,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         elif reason := of_another_cell(node, facts):
             yield Unchecked(subject, node.host, reason)
         elif found.extra & shared:
-            reason = "a sharing provider is in an aggregate that its host is not in: what it shares"
-            yield LeftAlone(subject, node.host, f"{reason} would be lost")
+            yield LeftAlone(subject, node.host, because("sharing-would-be-lost"))
         elif reason := (
             _no_members(found.extra, facts)
             or _in_other_letters(node.host, found.extra, facts)
@@ -85,24 +84,28 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
             yield Unchecked(subject, node.host, reason)
         elif found.extra and service_of(node, facts) is None:
             # SAFETY: aggregates have hosts by name, so a wrong name would empty them in Placement.
-            named = f"host {node.host}, which has" if node.host else "no host, so it has"
-            words = f"its compute node names {named} no compute service in {facts.cells[node.cell]}"
-            yield Unchecked(subject, node.host, f"{words}: correct that first")
+            cell = facts.cells[node.cell]
+            reason = because(
+                "node-without-service" if node.host else "node-without-host",
+                host=node.host,
+                cell=cell,
+            )
+            yield Unchecked(subject, node.host, reason)
         else:
             yield _finding(node, provider, found, names, facts)
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """Replace the provider's aggregates: the missing ones are added, the wrong ones removed."""
     [node] = facts.nodes_by_uuid[finding.subject.uuid]
     provider = facts.providers[finding.subject.uuid]
     wanted = facts.aggregates_of_hosts.get(node.host, frozenset())
     of_nova = frozenset(one.uuid for one in facts.host_aggregates)
     if provider.aggregates is None:
-        return Declined("the provider's aggregates were not read again")
+        return because("aggregates-not-read")
     found = _difference(wanted, provider, of_nova)
     if found is None:
-        return Declined("the provider is in the right aggregates now")
+        return because("aggregates-right-now")
     after = provider.aggregates - found.extra | found.missing
     change = Change(
         AggregatesOf(provider.uuid),
@@ -116,45 +119,36 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
     return (step_of((change,), (*guards, *alone), (finding.id,)),)
 
 
-def _no_members(extra: frozenset[str], facts: Facts) -> str:
-    """Why Nova's members of these aggregates prove nothing; or "".
+def _no_members(extra: frozenset[str], facts: Facts) -> Reason | None:
+    """Why Nova's members of these aggregates prove nothing; or None.
 
     SAFETY: Placement has what Nova wrote when a host joined. A table that is empty, as after a
     restore, would take each host out of all its aggregates.
     """
     if not extra or facts.aggregates_of_hosts:
-        return ""
-    return (
-        "Nova has host aggregates, and no host in any of them, while Placement has it in one: "
-        "the rows of `aggregate_hosts` may be lost"
-    )
+        return None
+    return because("members-lost")
 
 
-def _in_other_letters(host: str, aggregates: frozenset[str], facts: Facts) -> str:
-    """Why a host may be in one of these aggregates, though none of them has its name; or "".
+def _in_other_letters(host: str, aggregates: frozenset[str], facts: Facts) -> Reason | None:
+    """Why a host may be in one of these aggregates, though none of them has its name; or None.
 
     SAFETY: MySQL does not tell capital letters from small ones, and PostgreSQL does. So it depends
     on Nova's database whether Nova has this host there.
     """
     for uuid, aggregate, written in facts.once(_hosts_by_letters).get(host.casefold(), ()):
         if uuid in aggregates:
-            return (
-                f"the host aggregate {aggregate} has it as {written}: whether Nova finds it there "
-                "depends on its database"
-            )
-    return ""
+            return because("host-in-other-letters", aggregate=aggregate, written=written)
+    return None
 
 
-def _not_written_by_placement(provider: Provider) -> str:
-    """Which of its aggregates no request has written, in words; or "".
+def _not_written_by_placement(provider: Provider) -> Reason | None:
+    """Which of its aggregates no request has written; or None.
 
     Placement refuses every list that names it, or finds nobody by its canonical form.
     """
     wrong = sorted(one for one in provider.aggregates or () if not is_uuid(one))
-    if not wrong:
-        return ""
-    words = f"Placement has it in an aggregate {wrong[0]!r}, and no release writes such a UUID"
-    return f"{words}: correct that row of `placement_aggregates`"
+    return because("aggregate-uuid-invalid", aggregate=wrong[0]) if wrong else None
 
 
 def _hosts_by_letters(facts: Facts) -> dict[str, tuple[tuple[str, str, str], ...]]:

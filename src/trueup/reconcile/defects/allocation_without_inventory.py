@@ -8,11 +8,11 @@ another provider of the tree has the class, a reshape is incomplete.
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import Facts, Provider
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.rules.nodes import provider_evidence
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Evidence,
     Finding,
     Need,
@@ -46,12 +46,9 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
             yield Finding(NAME, subject, provider.name, Severity.HIGH, evidence)
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """None: only the service that owns the provider knows its inventory."""
-    return Declined(
-        "restart the service that reports its inventory (nova-compute, or the Neutron agent); if "
-        "the resource is gone for good, move the instances that hold it"
-    )
+    return because("service-reports-inventory")
 
 
 def _without_inventory(provider: Provider, facts: Facts) -> dict[str, int]:

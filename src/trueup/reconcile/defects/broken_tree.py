@@ -8,8 +8,9 @@ those that it lists.
 """
 
 from trueup.reconcile.facts import HOST_BELOW, Facts
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.rules.ledger_faults import by_fsck, finder
-from trueup.reconcile.verdicts import Declined, Finding, Need, Scope, Severity
+from trueup.reconcile.verdicts import Finding, Need, Scope, Severity
 
 NAME = "broken-tree"
 TITLE = "The parents and the root of a provider contradict each other, or a host is not a root"
@@ -21,13 +22,9 @@ SCOPE = Scope.SELECTION
 find = finder("tree", NAME, Severity.HIGH)
 
 
-def remedy(finding: Finding, facts: Facts) -> Declined:
+def remedy(finding: Finding, facts: Facts) -> Reason:
     """No step. A plan moves no provider: what is held in such a tree is not certain."""
     uuid = finding.subject.uuid
     if any(one.what == HOST_BELOW and one.provider.uuid == uuid for one in facts.broken):
-        return Declined(
-            "if the compute node has the right uuid, take the provider out of the tree (PUT "
-            f"/resource_providers/{uuid} with its name, parent_provider_uuid null, microversion "
-            "1.37), and audit again"
-        )
+        return because("take-out-of-tree", provider=uuid)
     return by_fsck(finding, facts)

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from trueup.reconcile.facts import BuildRequest, Facts, Instance
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Finding,
     Need,
     Scope,
@@ -48,13 +48,9 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         )
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """None: Trueup never writes to Nova's databases."""
-    return Declined(
-        "Nova has no command that removes it, and deleting the server would delete the instance: "
-        "delete the row of build_requests in Nova's API database whose instance_uuid is "
-        f"{finding.subject.uuid}"
-    )
+    return because("delete-build-request", instance=finding.subject.uuid)
 
 
 def _is_over(

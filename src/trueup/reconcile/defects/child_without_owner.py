@@ -7,11 +7,11 @@ Launchpad 2115905, 1872385. Providers of other services are not judged.
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import ONE_USE_TRAIT, ComputeNode, Facts, Provider, pci_address
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.rules.nodes import judged_hosts, newly_made, node_evidence, provider_evidence
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Evidence,
     Finding,
     LeftAlone,
@@ -48,12 +48,9 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
                 yield _judge(child, address, node, facts, options)
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """None: the operator deletes the provider with the named command."""
-    return Declined(
-        f"run `openstack resource provider delete {finding.subject.uuid}`; Placement refuses while "
-        "an instance holds the device: migrate or delete that instance first"
-    )
+    return because("delete-device-provider", provider=finding.subject.uuid)
 
 
 def _judge(
@@ -61,7 +58,7 @@ def _judge(
 ) -> Verdict:
     subject = Subject("provider", child.uuid)
     if ONE_USE_TRAIT in (child.traits or ()):
-        return LeftAlone(subject, child.name, "its device is for one use only")
+        return LeftAlone(subject, child.name, because("device-for-one-use"))
     if reason := newly_made(node, facts, options):
         return LeftAlone(subject, child.name, reason)
     evidence: Evidence = {

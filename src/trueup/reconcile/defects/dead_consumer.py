@@ -9,12 +9,12 @@ word of an operator, as of an instance that was purged, in the file of acknowled
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import Facts
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.remedies.guarded_steps import fresh, unlisted_rows
 from trueup.reconcile.rules.strangers import names_of_providers, never_built
 from trueup.reconcile.steps import DomainIs, NoInstance, Step, allocations_step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Evidence,
     Finding,
     Need,
@@ -48,13 +48,13 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         yield _judge(consumer, proof, facts)
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """Release all that it holds, as long as no cell has an instance or a migration of it."""
     consumer = finding.subject.uuid
     if consumer not in facts.holdings or facts.holdings[consumer].allocations is None:
-        return Declined("it holds nothing now")
+        return because("holds-nothing-now")
     if reason := unlisted_rows({consumer: None}, facts):
-        return Declined(reason)
+        return reason
     hosts = sorted(facts.hypervisors_that_answered)
     guards = (
         NoInstance(consumer),
@@ -73,8 +73,8 @@ def _unknown(facts: Facts) -> set[str]:
 def _judge(consumer: str, proof: str, facts: Facts) -> Verdict:
     subject, where = Subject("consumer", consumer), names_of_providers(consumer, facts)
     if domains := facts.domains_of.get(consumer):
-        hosts = ", ".join(sorted({one.host for one in domains}))
-        return Unchecked(subject, where, f"{proof}, and the hypervisor of {hosts} has its domain")
+        hosts = tuple(sorted({one.host for one in domains}))
+        return Unchecked(subject, where, because("dead-with-domain", proof=proof, hosts=hosts))
     evidence: Evidence = {
         "proof": proof,
         "holds": holding(facts.consumers[consumer], facts.provider_names),

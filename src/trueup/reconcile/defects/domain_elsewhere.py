@@ -8,13 +8,13 @@ guests may write to one disk. Trueup only reports it.
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import Domain, Facts, Instance
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.rules.claims import Moving, claim_of
 from trueup.reconcile.rules.machines import is_same
 from trueup.reconcile.rules.whereabouts import whereabouts
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Finding,
     Need,
     Scope,
@@ -42,20 +42,13 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
             yield _judge(instance, strange, facts)
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """None: Nova's row is wrong, or only the owner of two guests knows which is the right one."""
     instance = facts.alive[finding.subject.uuid]
     doubt = whereabouts(instance, facts.record(instance.uuid), facts)
     if doubt and doubt.found:
-        return Declined(
-            f"its guest is on {doubt.found.host} and on no other host that its moves name: set "
-            "host, node and compute_id of its row in `instances` to that host, and do not stop or "
-            "reboot it through Nova before"
-        )
-    return Declined(
-        "which guest is the right one is not known: look at each host with 'virsh dominfo', stop "
-        "the wrong one, and correct the host of the instance with Nova's own commands"
-    )
+        return because("correct-host-row", host=doubt.found.host)
+    return because("which-guest-unknown")
 
 
 def _is_elsewhere(one: Domain, uuid: str, facts: Facts) -> bool:

@@ -10,12 +10,12 @@ from itertools import chain
 
 from trueup.reconcile.expected import NotOurs, Share, Unknown, held_of
 from trueup.reconcile.facts import Facts
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.remedies.full_replace import replaced, replacing
 from trueup.reconcile.rules.claims import Doubled, OnHost, OnTwoHosts, claim_of, claims, elsewhere
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Finding,
     Need,
     Scope,
@@ -38,7 +38,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         verdict = replacing(NAME, Severity.MEDIUM, claim, facts)
         if isinstance(verdict, Finding) and (strange := _strange(claim, facts)):
             # SAFETY: nothing that is known of it asks for them, so another service may have.
-            reason = f"it is not known why it holds {', '.join(strange)} on another host"
+            reason = because("classes-elsewhere-unexplained", classes=tuple(strange))
             verdict = Unchecked(verdict.subject, verdict.where, reason)
         yield verdict
 
@@ -56,9 +56,9 @@ def _strange(claim: OnHost, facts: Facts) -> list[str]:
     return sorted(held - asked)
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """One full replace: once what it should hold, on its own host."""
     claim = claim_of(finding.subject.uuid, facts)
     if not isinstance(claim, OnTwoHosts | Doubled):
-        return Declined("it does not hold twice what it should now")
+        return because("right-now-not-doubled")
     return replaced(claim, finding, facts)

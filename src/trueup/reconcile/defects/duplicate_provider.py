@@ -8,6 +8,7 @@ same host.
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import Facts
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.remedies.guarded_steps import foreign_child, on_host, removal_steps
 from trueup.reconcile.rules.nodes import (
     Former,
@@ -19,7 +20,6 @@ from trueup.reconcile.rules.nodes import (
 from trueup.reconcile.steps import NodeGone, Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Finding,
     Need,
     Scope,
@@ -57,17 +57,19 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         )
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """Delete the old tree, after the steps that release its resources."""
     root = facts.providers[finding.subject.uuid]
     former = without_node(root, facts)
     if not isinstance(former, Former) or root.traits is None or root.aggregates is None:
-        return Declined("its traits and aggregates were not read again")
+        return because("provider-not-read")
     if child := foreign_child(root, facts):
-        return Declined(
-            f"its child {child.name} is not known to be Nova's: run `trueup merge {root.name} "
-            f"{former.now[0].node}`, which moves it, or delete it: "
-            f"`openstack resource provider delete {child.uuid}`"
+        return because(
+            "foreign-child-merge",
+            child=child.name,
+            root=root.name,
+            node=former.now[0].node,
+            uuid=child.uuid,
         )
     node = former.node
     # Neither name nor host: the host is alive, and its new compute node may have the same name.

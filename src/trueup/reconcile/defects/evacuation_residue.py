@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from trueup.reconcile.expected import covers, open_reasons
 from trueup.reconcile.facts import Facts, Migration, last_change, outside_trees
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.remedies.full_replace import running_source, same_status, sources_down
 from trueup.reconcile.remedies.guarded_steps import guarded_step, no_guest
 from trueup.reconcile.rules.claims import OnEvacuatedHost, claim_of, claims, evacuated_from
@@ -18,7 +19,6 @@ from trueup.reconcile.rules.should_hold import not_spare
 from trueup.reconcile.steps import Guard, Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Finding,
     Need,
     Scope,
@@ -27,7 +27,6 @@ from trueup.reconcile.verdicts import (
     Subject,
     Unchecked,
     Verdict,
-    amounts_in_words,
     holding,
     instance_evidence,
     service_evidence,
@@ -46,16 +45,16 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     return (_judge(claim, facts) for claim in claims(facts, OnEvacuatedHost))
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """One full replace without the trees that it was evacuated from; all else is kept."""
     claim = claim_of(finding.subject.uuid, facts)
     held = facts.holdings[finding.subject.uuid].allocations
     if held is None or not isinstance(claim, OnEvacuatedHost):
-        return Declined("it is no longer settled on a host, or holds nothing now")
+        return because("not-settled-now")
     left = evacuated_from(claim, facts)
     kept = outside_trees(held.amounts, left, facts)
     if not covers(kept, claim.wanted):
-        return Declined("it would hold less afterwards than it should")
+        return because("would-hold-less")
     after = {claim.instance.uuid: replace(held, amounts=kept)}
     every = (
         *sources_down(left, claim, facts),
@@ -96,7 +95,7 @@ def _judge(claim: OnEvacuatedHost, facts: Facts) -> Verdict:
     )
 
 
-def _obstacle(claim: OnEvacuatedHost, left: Mapping[str, Migration], facts: Facts) -> str | None:
+def _obstacle(claim: OnEvacuatedHost, left: Mapping[str, Migration], facts: Facts) -> Reason | None:
     """Why nothing may be released; None if it may."""
     names = facts.provider_names
     if reason := running_source(left, claim, facts):
@@ -105,13 +104,10 @@ def _obstacle(claim: OnEvacuatedHost, left: Mapping[str, Migration], facts: Fact
     if not covers(kept, wanted):
         # SAFETY: a part of a claim, such as a port's bandwidth alone, does not prove that the
         # destination claimed it.
-        return (
-            f"without the resources of the host it was evacuated from, it would hold "
-            f"{amounts_in_words(kept, names)}, which may be less than it should: "
-            f"{amounts_in_words(wanted.known, names) or 'that is not known'}"
-            + (f"; {open_reasons(wanted, names)}" if wanted.open else "")
-        )
-    return not_spare(kept, claim, facts) or None
+        keeps, should_hold = holding(kept, names), holding(wanted.known, names)
+        reason = open_reasons(wanted, names)
+        return because("kept-may-not-suffice", reason, keeps=keeps, should_hold=should_hold)
+    return not_spare(kept, claim, facts)
 
 
 def _evacuation(row: Migration, root: str, facts: Facts) -> Structure:

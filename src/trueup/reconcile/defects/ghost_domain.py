@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from trueup.reconcile.facts import Domain, Facts, Instance
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.remedies.domain_removal import left_to_nova, undefining_steps
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Finding,
     LeftAlone,
     Need,
@@ -33,8 +33,6 @@ SEVERITIES = (Severity.HIGH, Severity.LOW)
 NEEDS = (Need.HYPERVISORS, Need.COMPLETE)
 SCOPE = Scope.SELECTION
 
-_SAID = "its instance is deleted, and its domain is there"
-
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Domains that Nova made, of instances that are deleted, or that no cell knows."""
@@ -47,19 +45,16 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
             yield _judge(facts.deleted[uuid], where, ours, facts, options)
         else:
             # SAFETY: absence is no proof.
-            reason = (
-                "no cell that answered knows the instance of this domain; its row may be purged, "
-                "or it belongs to another Nova"
-            )
+            reason = because("domain-of-nobody")
             yield Unchecked(Subject("domain", uuid), where, reason)
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """Remove the definition on each host, if no guest runs and Nova does not; disks are kept."""
     instance = facts.deleted[finding.subject.uuid]
     runs = any(one.active for one in facts.domains_of.get(instance.uuid, ()) if one.ours)
     if not runs and (reason := left_to_nova(instance, facts)):
-        return Declined(reason)
+        return reason
     return undefining_steps(finding, instance, facts)
 
 
@@ -68,7 +63,7 @@ def _judge(
 ) -> Verdict:
     subject = Subject("instance", instance.uuid)
     if reason := _hands_off(instance, facts, options):
-        return LeftAlone(subject, where, f"{_SAID}; {reason}")
+        return LeftAlone(subject, where, because("deleted-with-domain", reason))
     active = any(one.active for one in ours)
     return Finding(
         NAME,
@@ -83,12 +78,12 @@ def _judge(
     )
 
 
-def _hands_off(instance: Instance, facts: Facts, options: AuditOptions) -> str:
+def _hands_off(instance: Instance, facts: Facts, options: AuditOptions) -> Reason | None:
     if instance.hidden:
-        return "its deleted row is hidden: a move between cells"
+        return because("deleted-row-hidden")
     if migration := facts.moving.get(instance.uuid):
-        return f"its {migration.kind} is {migration.status}"
+        return because("move-status", kind=migration.kind, status=migration.status)
     grace = timedelta(seconds=options.grace_seconds)
     if instance.deleted_at is not None and instance.deleted_at > facts.taken_at - grace:
-        return f"it was deleted within the grace of {options.grace_seconds} s"
-    return ""
+        return because("deleted-within-grace", grace=options.grace_seconds)
+    return None

@@ -8,11 +8,11 @@ Launchpad 1735719, 1747936: the scheduler does not choose the host, and aggregat
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import ComputeNode, Facts
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.rules.nodes import judged_nodes, newly_made, node_evidence
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Evidence,
     Finding,
     LeftAlone,
@@ -44,38 +44,31 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         seen.add(node.host)
         subject = Subject("host", node.host)
         if mapping is None and (written := _in_other_letters(node, facts)):
-            words = f"it is mapped as {written}: whether Nova finds it depends on its database"
-            yield Unchecked(subject, node.node, words)
+            reason = because("mapped-in-other-letters", written=written)
+            yield Unchecked(subject, node.node, reason)
             continue
-        if reason := _hands_off(node, facts, options):
-            yield LeftAlone(subject, node.node, reason)
+        if moving := _hands_off(node, facts, options):
+            yield LeftAlone(subject, node.node, moving)
             continue
         mapped = facts.cells.get(mapping.cell, mapping.cell or _NO_CELL) if mapping else "no cell"
         evidence: Evidence = {"compute_node": node_evidence(node, facts), "mapped_to": mapped}
         yield Finding(NAME, subject, node.node, Severity.MEDIUM, evidence)
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """None: the operator runs Nova's own commands."""
     host = finding.subject.uuid
     mapping = facts.host_mapping.get(host)
     cell = min(row.cell for row in facts.compute_nodes if row.host == host)
-    discover = f"`nova-manage cell_v2 discover_hosts --by-service --cell_uuid {cell}`"
     if mapping is None:
-        return Declined(f"run {discover}")
+        return because("discover-host", cell=cell)
     if (mapping.cell, host) in facts.nodes_by_host:
         # SAFETY: mapping one of the two would unmap the other.
-        return Declined(
-            f"two cells have a host {host}, and Nova maps a name to one cell only: remove one of "
-            "the two hosts, or install it under another name"
-        )
+        return because("host-name-twice", host=host)
     if not mapping.cell:
         # PARITY: `delete_host` needs the cell, and Nova has none with this number.
-        return Declined(
-            f"its row of `host_mappings` names {_NO_CELL}: delete that row, then run {discover}"
-        )
-    delete = f"`nova-manage cell_v2 delete_host --cell_uuid {mapping.cell} --host {host}`"
-    return Declined(f"run {delete}, then {discover}")
+        return because("host-mapping-without-cell", cell=cell)
+    return because("host-mapping-wrong", mapped=mapping.cell, host=host, cell=cell)
 
 
 def _in_other_letters(node: ComputeNode, facts: Facts) -> str:
@@ -89,7 +82,7 @@ def _in_other_letters(node: ComputeNode, facts: Facts) -> str:
     return same[0] if same else ""
 
 
-def _hands_off(node: ComputeNode, facts: Facts, options: AuditOptions) -> str | None:
+def _hands_off(node: ComputeNode, facts: Facts, options: AuditOptions) -> Reason | None:
     if node.cell in facts.disabled_cells:
-        return f"its cell {facts.cells[node.cell]} is disabled"
+        return because("cell-disabled", cell=facts.cells[node.cell])
     return newly_made(node, facts, options)

@@ -8,12 +8,12 @@ MEMORY_MB or DISK_GB. Instances that were not migrated hold the old classes.
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import Facts, Owner
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.rules.bare_metal import IRONIC
 from trueup.reconcile.rules.nodes import judged_hosts, node_evidence
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Evidence,
     Finding,
     Need,
@@ -50,24 +50,17 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         )
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """None: the flavor has to name the resource class of the node first."""
     provider = facts.providers[finding.subject.uuid]
     own = sorted(name for name in provider.inventories if name.startswith("CUSTOM_"))
     if len(own) != 1:
-        return Declined(
-            "the node has no resource class of its own in Placement: run `openstack baremetal node "
-            f"set --resource-class CLASS {provider.uuid}`, wait until nova-compute reports it, and "
-            "audit again"
-        )
+        return because("node-without-class", provider=provider.uuid)
     held = facts.consumers_of.get(provider.uuid, ())
     legacy = [one for one in held if set(_LEGACY) & facts.consumers[one][provider.uuid].keys()]
     each = "; ".join(f"`{_replacement(one, provider.uuid, own[0], facts)}`" for one in legacy)
     none = " ".join(f"--property resources:{name}=0" for name in _LEGACY)
-    return Declined(
-        f"run `openstack flavor set --property resources:{own[0]}=1 {none} FLAVOR` for the flavor "
-        f"of what holds it, audit again, and if that finds no wrong-amount to repair, run {each}"
-    )
+    return because("flavor-names-class", resource_class=own[0], properties=none, commands=each)
 
 
 def _replacement(consumer: str, node: str, own: str, facts: Facts) -> str:

@@ -8,12 +8,12 @@ provider of a node that another one has just taken over.
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import ComputeNode, Facts
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.rules.bare_metal import IRONIC
 from trueup.reconcile.rules.nodes import is_up, newly_made, node_evidence, nodes_without_provider
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Evidence,
     Finding,
     LeftAlone,
@@ -47,15 +47,12 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         yield Finding(NAME, subject, node.host, Severity.HIGH, evidence)
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """None: only Ironic and nova-compute know the resources of a node."""
-    return Declined(
-        f"restart the nova-compute of {finding.where}, which makes the provider, and audit again: "
-        "an instance on the node that holds nothing then has a finding of its own"
-    )
+    return because("restart-makes-node-provider", host=finding.where)
 
 
-def _moving(node: ComputeNode, down: dict[str, str]) -> str | None:
+def _moving(node: ComputeNode, down: dict[str, str]) -> Reason | None:
     if host := down.get(node.cell):
-        return f"nova-compute of {host} is down: others may be taking over its nodes"
+        return because("nodes-taken-over", host=host)
     return None

@@ -8,12 +8,12 @@ frees it in a later periodic task. While nova-compute is down, nothing frees it.
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import Facts, Provider
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.rules.bare_metal import IRONIC
 from trueup.reconcile.rules.nodes import is_up, judged_hosts, node_evidence
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Evidence,
     Finding,
     LeftAlone,
@@ -44,19 +44,16 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
             continue
         subject = Subject("provider", provider.uuid)
         if peer := up.get(node.cell):
-            reason = f"nova-compute of {peer} is up, and may be taking over this node"
-            yield LeftAlone(subject, node.host, f"{node.node} is reserved; {reason}")
+            reason = because("reserved-node-taken-over", node=node.node, peer=peer)
+            yield LeftAlone(subject, node.host, reason)
             continue
         evidence: Evidence = {"compute_node": node_evidence(node, facts)}
         yield Finding(NAME, subject, node.host, Severity.LOW, evidence)
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """None. SAFETY: only Ironic knows whether the node is being cleaned or in maintenance."""
-    return Declined(
-        f"start the nova-compute of {finding.where}: it frees the node if Ironic says that it is "
-        "available (`openstack baremetal node show`)"
-    )
+    return because("start-frees-node", host=finding.where)
 
 
 def _reserved(provider: Provider) -> bool:

@@ -11,12 +11,12 @@ from dataclasses import replace
 
 from trueup.reconcile.expected import Share, Unknown, difference, held_of, open_reasons
 from trueup.reconcile.facts import Facts, Port
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.remedies.guarded_steps import guarded_step, with_share
 from trueup.reconcile.rules.claims import PortsLeaked, RightAsFarAsKnown, claim_of, claims
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Finding,
     Need,
     Scope,
@@ -24,7 +24,6 @@ from trueup.reconcile.verdicts import (
     Subject,
     Unchecked,
     Verdict,
-    amounts_in_words,
     holding,
     instance_evidence,
 )
@@ -50,36 +49,36 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
             yield Unchecked(Subject("instance", other.instance.uuid), other.provider.name, reason)
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """One full replace: of the ports' classes, what its ports request; of others, what it holds."""
     claim = claim_of(finding.subject.uuid, facts)
     held = facts.holdings[finding.subject.uuid].allocations
     wanted = claim.wanted.of(Share.PORTS) if isinstance(claim, PortsLeaked) else None
     if held is None or wanted is None or wanted.open:
-        return Declined("what its ports should hold is not known")
+        return because("ports-unknown")
     after = replace(held, amounts=with_share(Share.PORTS, held.amounts, wanted.known))
     return guarded_step({claim.instance.uuid: after}, facts, finding, claim.instance)
 
 
-def _unread(claim: RightAsFarAsKnown, facts: Facts) -> str:
-    """Why it is not known what its ports should hold, if what they hold looks wrong; else empty.
+def _unread(claim: RightAsFarAsKnown, facts: Facts) -> Reason | None:
+    """Why it is not known what its ports should hold, if what they hold looks wrong; or None.
 
     Without Neutron, Nova's own copy of the ports says at least whether they hold something.
     """
     held = held_of(Share.PORTS, claim.held)
     open_parts = claim.wanted.of(Share.PORTS).open if held or claim.instance.ports_hold else ()
     if not open_parts:
-        return ""
-    words = amounts_in_words(held, facts.provider_names) or "nothing"
+        return None
+    holds = holding(held, facts.provider_names)
     if not facts.ports_read:
         if bool(held) == claim.instance.ports_hold:
-            return ""
-        said = "some of its ports hold" if claim.instance.ports_hold else "none of its ports holds"
-        return f"holds {words} for its ports; Nova says that {said} resources; Neutron was not read"
+            return None
+        some = claim.instance.ports_hold
+        return because("ports-held-unread" if some else "ports-not-held-unread", holds=holds)
     unbound = any(not port.bound_on(claim.instance.host) for port in _ports(claim, facts))
     if unbound or not any(isinstance(part, Unknown) for part in open_parts):
-        return ""
-    return f"holds {words} for its ports; {open_reasons(claim.wanted, facts.provider_names)}"
+        return None
+    return because("ports-uncertain", open_reasons(claim.wanted, facts.provider_names), holds=holds)
 
 
 def _ports(claim: RightAsFarAsKnown, facts: Facts) -> tuple[Port, ...]:
@@ -93,9 +92,9 @@ def _judge(claim: PortsLeaked, facts: Facts) -> Verdict:
     if wanted.open:
         # SAFETY: the remedy would release it, and a port that was not read may need it.
         reason = open_reasons(wanted, names)
-        words = amounts_in_words(found.excess, names)
+        excess = holding(found.excess, names)
         return Unchecked(
-            subject, claim.provider.name, f"holds {words} beyond what its ports request; {reason}"
+            subject, claim.provider.name, because("beyond-ports", reason, holds=excess)
         )
     return Finding(
         NAME,

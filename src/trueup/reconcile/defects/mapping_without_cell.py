@@ -8,11 +8,11 @@ goes, before the request goes. If the server is deleted in between, the mapping 
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import Facts
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.rules.strangers import never_built
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Finding,
     Need,
     Scope,
@@ -46,9 +46,6 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
             )
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """None: Trueup never writes to Nova's databases."""
-    return Declined(
-        "Nova has no command that removes it: in its API database, DELETE FROM instance_mappings "
-        f"WHERE instance_uuid = '{finding.subject.uuid}' AND cell_id IS NULL"
-    )
+    return because("delete-mapping", instance=finding.subject.uuid)

@@ -12,6 +12,7 @@ from datetime import timedelta
 
 from trueup.reconcile.expected import Unknown, agrees
 from trueup.reconcile.facts import Allocations, Amounts, Facts, InstanceRecord, last_change
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.remedies.full_replace import (
     guests_on,
     moves_evidence,
@@ -33,7 +34,6 @@ from trueup.reconcile.rules.should_hold import host_share_unknown, not_spare, sh
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Finding,
     Need,
     Scope,
@@ -41,7 +41,6 @@ from trueup.reconcile.verdicts import (
     Subject,
     Unchecked,
     Verdict,
-    amounts_in_words,
     holding,
     instance_evidence,
 )
@@ -64,17 +63,17 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     yield from (_judge_own(claim, facts) for claim in claims(facts, OnHostOfMove))
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """One request that changes what the instance and its migrations hold."""
     claim = claim_of(finding.subject.uuid, facts)
     if isinstance(claim, OnHostOfMove):
         moves = moved_between(claim, facts).values()
         return replaced(claim, finding, facts, same_status(moves))
     if not isinstance(claim, HeldByMigration):
-        return Declined("it is no longer settled on a host, or its migrations hold nothing now")
+        return because("not-settled-now-moves")
     right = _right(claim, facts)
     if isinstance(right, Unknown):
-        return Declined("none of its claims is what it should hold")
+        return because("no-claim-right")
     instance = claim.instance
     held = facts.holdings[instance.uuid].allocations
     project, user = (held.project, held.user) if held else (instance.project, instance.user)
@@ -110,9 +109,10 @@ def _judge(claim: HeldByMigration, facts: Facts) -> Verdict:
     running = running_source(_left(claim, facts), claim, facts)
     if isinstance(right, Unknown) or running:
         # SAFETY: a source that is up may run the guest; freeing its capacity would hide that.
-        doubt = _uncertain(claim, right, facts) if isinstance(right, Unknown) else ""
-        reason = running or doubt
-        return Unchecked(subject, where, f"{_in_words(record, names)}; {reason}")
+        doubt = _uncertain(claim, right, facts) if isinstance(right, Unknown) else None
+        holds = holding(record.own, names)
+        moves = (_held_by(uuid, record, names) for uuid in record.moves)
+        return Unchecked(subject, where, because("holds", *moves, running or doubt, holds=holds))
     since = last_change(record.migrations)
     just_over = since is not None and facts.taken_at - since < timedelta(minutes=1)
     return Finding(
@@ -142,30 +142,27 @@ def _right(claim: HeldByMigration, facts: Facts) -> Amounts | Unknown:
     the others are spare. If none agrees, it is what is expected, provided that this is certain.
     """
     if not claim.wanted.known:
-        return Unknown("")
+        return Unknown(because("claim-unknown"))
     if why := host_share_unknown(claim, facts):
         return Unknown(why)
     every = (claim.held, *claim.record.moves.values())
     found = [held for held in every if agrees(held, claim.wanted)]
     reasons = [not_spare(held, claim, facts) for held in found]
-    if "" in reasons:
-        return found[reasons.index("")]
-    return Unknown(reasons[0]) if found else should_hold(claim, facts)
+    spare = next((held for held, why in zip(found, reasons, strict=True) if why is None), None)
+    if spare is not None:
+        return spare
+    return Unknown(reasons[0]) if reasons and reasons[0] else should_hold(claim, facts)
 
 
-def _uncertain(claim: HeldByMigration, right: Unknown, facts: Facts) -> str:
-    should = amounts_in_words(claim.wanted.known, facts.provider_names) or "that is not known"
-    why = f"; {right.reason}" if right.reason else ""
-    return f"none of these is what it should hold on {claim.provider.name}: {should}{why}"
+def _uncertain(claim: HeldByMigration, right: Unknown, facts: Facts) -> Reason:
+    wanted = holding(claim.wanted.known, facts.provider_names)
+    reason = right.reason if wanted else None
+    return because("none-is-right", reason, provider=claim.provider.name, should_hold=wanted)
 
 
-def _in_words(record: InstanceRecord, names: Mapping[str, str]) -> str:
-    moves = (
-        f"its {record.migration(uuid).kind}, which is {record.migration(uuid).status}, "
-        f"holds {amounts_in_words(held, names)}"
-        for uuid, held in record.moves.items()
-    )
-    return "; ".join((f"holds {amounts_in_words(record.own, names) or 'nothing'}", *moves))
+def _held_by(uuid: str, record: InstanceRecord, names: Mapping[str, str]) -> Reason:
+    move, holds = record.migration(uuid), holding(record.moves[uuid], names)
+    return because("migration-holds", kind=move.kind, status=move.status, holds=holds)
 
 
 def _where(held: Amounts, facts: Facts) -> str:

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 from trueup.reconcile.expected import ExpectedAllocation, open_reasons, pinned_otherwise
 from trueup.reconcile.facts import Allocations, Facts
+from trueup.reconcile.reasons import Reason, because, together
 from trueup.reconcile.remedies.full_replace import moves_evidence, same_status
 from trueup.reconcile.remedies.guarded_steps import guarded_step
 from trueup.reconcile.rules.claims import LostInMove, Missing, claim_of, claims
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Evidence,
     Finding,
     Need,
@@ -43,11 +43,11 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     yield from (_judge_move(claim, facts) for claim in claims(facts, LostInMove))
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """Allocate everything that is missing, for the instance's project and user."""
     claim = claim_of(finding.subject.uuid, facts)
     if not isinstance(claim, Missing | LostInMove) or _open(claim, facts):
-        return Declined("what it should hold is not known")
+        return because("claim-unknown")
     instance = claim.instance
     after = {
         one.consumer: Allocations(one.known, instance.project, instance.user)
@@ -63,19 +63,19 @@ def _lacking(claim: Missing | LostInMove) -> tuple[ExpectedAllocation, ...]:
     return (claim.wanted,) if isinstance(claim, Missing) else claim.wanted
 
 
-def _open(claim: Missing | LostInMove, facts: Facts) -> str:
-    """Why it is not certain what should be held; empty if it is certain."""
+def _open(claim: Missing | LostInMove, facts: Facts) -> Reason | None:
+    """Why it is not certain what should be held; None if it is certain."""
     names = facts.provider_names
-    reasons = [open_reasons(one, names) for one in _lacking(claim) if one.open]
+    reasons = [open_reasons(one, names) for one in _lacking(claim)]
     if isinstance(claim, Missing):
         reasons.append(pinned_otherwise(claim.instance, claim.wanted))
-    return "; ".join(filter(None, reasons))
+    return together(reasons)
 
 
 def _judge(claim: Missing, facts: Facts) -> Verdict:
     subject, names = Subject("instance", claim.instance.uuid), facts.provider_names
     if reason := _obstacle(claim, facts):
-        return Unchecked(subject, claim.provider.name, f"holds nothing; {reason}")
+        return Unchecked(subject, claim.provider.name, because("holds-nothing", reason))
     return Finding(
         NAME,
         subject,
@@ -89,23 +89,20 @@ def _judge(claim: Missing, facts: Facts) -> Verdict:
     )
 
 
-def to_be_deleted(claim: Missing) -> str:
-    """Why it may be deleted already; empty if nothing says so.
+def to_be_deleted(claim: Missing) -> Reason | None:
+    """Why it may be deleted already; None if nothing says so.
 
     SAFETY: a cell database that was restored brings deleted instances back, and their mappings
     still say that they were to be deleted. A soft-deleted one keeps what it holds.
     """
     mapping = claim.record.mapping
     if mapping is None or not mapping.queued_for_delete or claim.instance.soft_deleted:
-        return ""
-    return (
-        "its instance mapping says that it was to be deleted: if it was, and its cell's "
-        "database was restored, delete it again"
-    )
+        return None
+    return because("queued-for-delete")
 
 
-def _obstacle(claim: Missing, facts: Facts) -> str:
-    """Why nothing may be allocated; empty if it may."""
+def _obstacle(claim: Missing, facts: Facts) -> Reason | None:
+    """Why nothing may be allocated; None if it may."""
     return to_be_deleted(claim) or _open(claim, facts)
 
 
@@ -116,9 +113,9 @@ def _judge_move(claim: LostInMove, facts: Facts) -> Verdict:
     of_own = [one for one in claim.wanted if one.consumer == claim.instance.uuid]
     where = ", ".join(sorted({names.get(uuid, uuid) for one in claim.wanted for uuid in one.known}))
     if reason := _open(claim, facts):
-        lost = " and ".join(["its migration"] * bool(of_move) + ["it"] * bool(of_own))
-        words = f"its {claim.migration.kind} waits for confirmation, and {lost} holds nothing"
-        return Unchecked(subject, where, f"{words}; {reason}")
+        lost = ("its migration",) * bool(of_move) + ("it",) * bool(of_own)
+        said = because("claim-of-move-lost", reason, kind=claim.migration.kind, lost=lost)
+        return Unchecked(subject, where, said)
     return Finding(
         NAME,
         subject,

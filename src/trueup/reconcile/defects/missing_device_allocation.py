@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from trueup.reconcile.expected import Ambiguous, NotOurs, Share, difference, open_reasons
 from trueup.reconcile.facts import ONE_USE_TRAIT, Facts
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.remedies.guarded_steps import guarded_step, with_share
 from trueup.reconcile.rules.claims import (
     DevicesMissing,
@@ -23,7 +24,6 @@ from trueup.reconcile.rules.unoffered import reason_of, unoffered_classes
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Finding,
     Need,
     Scope,
@@ -60,26 +60,21 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
             yield _finding(other, facts)
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """One full replace with the devices whose providers are known."""
     claim = claim_of(finding.subject.uuid, facts)
     held = facts.holdings[finding.subject.uuid].allocations
     if held is None or not isinstance(claim, DevicesMissing | Right):
-        return Declined("it is no longer settled on a host, or holds nothing now")
+        return because("not-settled-now")
     wanted = claim.wanted.of(Share.DEVICES)
     if any(isinstance(part, NotOurs) and part.owner == _CYBORG for part in wanted.open):
-        return Declined(
-            "only Cyborg knows which accelerators it has (`openstack accelerator arq list`); "
-            "shelving and unshelving the instance allocates them again"
-        )
+        return because("cyborg-allocates")
     if wanted.open:
         reasons = open_reasons(wanted, facts.provider_names)
-        return Declined(f"{reasons}; a migration of the instance allocates its devices again")
+        return because("device-provider-open", reasons)
     if once := [uuid for uuid in wanted.known if _is_one_time(uuid, facts)]:
-        names = ", ".join(sorted(facts.provider_names[uuid] for uuid in once))
-        return Declined(
-            f"{names} is for one use only, and Nova has reserved it: Placement would refuse it"
-        )
+        names = tuple(sorted(facts.provider_names[uuid] for uuid in once))
+        return because("one-use-reserved", providers=names)
     after = replace(held, amounts=with_share(Share.DEVICES, held.amounts, wanted.known))
     return guarded_step({claim.instance.uuid: after}, facts, finding, claim.instance)
 

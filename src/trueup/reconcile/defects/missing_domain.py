@@ -7,11 +7,11 @@ Somebody undefined the domain, or the host was reinstalled.
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import Facts, Instance
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.rules.claims import Moving, claim_of
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Finding,
     Need,
     Scope,
@@ -42,12 +42,9 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
             yield from _judge(instance, facts)
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """None: only Nova knows how the domain must be defined."""
-    return Declined(
-        "only Nova can define it: 'openstack server reboot --hard' does, if the disks are there; "
-        "if it runs nowhere any more, delete the server"
-    )
+    return because("only-nova-defines")
 
 
 def _judge(instance: Instance, facts: Facts) -> Iterator[Verdict]:

@@ -10,12 +10,12 @@ from dataclasses import replace
 
 from trueup.reconcile.expected import Ambiguous, Share, difference, open_reasons
 from trueup.reconcile.facts import Facts
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.remedies.guarded_steps import guarded_step, with_share
 from trueup.reconcile.rules.claims import PortsMissing, claim_of, claims
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Finding,
     Need,
     Scope,
@@ -41,40 +41,37 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     return (_finding(claim, facts) for claim in claims(facts, PortsMissing))
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """One step: what all its ports request, and binding profiles that name its providers."""
     claim = claim_of(finding.subject.uuid, facts)
     held = facts.holdings[finding.subject.uuid].allocations
     if held is None or not isinstance(claim, PortsMissing):
-        return Declined("it is no longer settled on a host, or holds nothing now")
+        return because("not-settled-now")
     wanted = claim.wanted.of(Share.PORTS)
     if wanted.open:
-        return Declined(_why_open(claim, facts))
+        return _why_open(claim, facts)
     after = replace(held, amounts=with_share(Share.PORTS, held.amounts, wanted.known))
     return guarded_step({claim.instance.uuid: after}, facts, finding, claim.instance)
 
 
-def _why_open(claim: PortsMissing, facts: Facts) -> str:
+def _why_open(claim: PortsMissing, facts: Facts) -> Reason:
     """Why the providers are not known, and what the operator can do."""
     wanted = claim.wanted.of(Share.PORTS)
     reason = open_reasons(wanted, facts.provider_names)
     if any(isinstance(part, Ambiguous) and not part.providers for part in wanted.open):
         host = claim.instance.host
-        return f"{reason}; see whether Neutron's agent on {host} reports what it has to Placement"
+        return because("port-inventory-missing", reason, host=host)
     sources = {part.source for part in wanted.open if isinstance(part, Ambiguous)}
     ports = facts.ports_by_device.get(claim.instance.uuid, ())
     chosen = [
-        f"{name}, which was chosen for port {port.id}, is none of them"
+        because("chosen-provider-wrong", provider=name, port=port.id)
         for port in ports
         if f"port {port.id}" in sources
         for name in facts.chosen_providers.get(port.id, ())
     ]
     if chosen:
-        return "; ".join((reason, *chosen))
-    return (
-        f"{reason}; choose one with an acknowledgement of kind port-provider for each of these "
-        "ports, or migrate the instance, which allocates again"
-    )
+        return because("several", reason, *chosen)
+    return because("port-provider-open", reason)
 
 
 def _finding(claim: PortsMissing, facts: Facts) -> Finding:

@@ -8,12 +8,12 @@ its `resource_provider_association_refresh` (measured: 244 to 291 s).
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import Facts
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.rules.bare_metal import IRONIC
 from trueup.reconcile.rules.nodes import newly_made, node_evidence, nodes_without_provider
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Evidence,
     Finding,
     LeftAlone,
@@ -45,10 +45,6 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         yield Finding(NAME, subject, node.host, Severity.HIGH, evidence)
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """None: only nova-compute knows the resources of its host."""
-    return Declined(
-        f"nova-compute makes it: start or restart nova-compute on {finding.where}, wait five "
-        "minutes, and audit again; allocations that are missing then have findings of their own. "
-        "If its log says that the provider exists already (409), audit with --placement-database"
-    )
+    return because("start-makes-provider", host=finding.where)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from trueup.reconcile.facts import Facts, Instance, InstanceRecord
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.remedies.domain_removal import left_to_nova, no_domains, unseen
 from trueup.reconcile.remedies.guarded_steps import abandoned_host, guarded_step
 from trueup.reconcile.rules.moves import first_that_may_run, uncleaned
@@ -17,7 +18,6 @@ from trueup.reconcile.rules.residence import contradiction
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Finding,
     LeftAlone,
     Need,
@@ -45,21 +45,21 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         yield _judge(facts.deleted[uuid], facts, options)
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """Release all that it and its migrations hold, unless nova-compute still has to clean up."""
     reason = left_to_nova(facts.deleted[finding.subject.uuid], facts)
-    return Declined(reason) if reason else release(finding, facts)
+    return reason or release(finding, facts)
 
 
-def release(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def release(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """Release all that it and its migrations hold."""
     instance = facts.deleted[finding.subject.uuid]
     holders = (instance.uuid, *facts.record(instance.uuid).moves)
     after = {one: None for one in holders if facts.holdings[one].allocations is not None}
     if not after:
-        return Declined("it holds nothing now")
+        return because("holds-nothing-now")
     if reason := unseen(instance, facts):
-        return Declined(reason)
+        return reason
     guards = (
         guard
         for row in uncleaned(facts.record(instance.uuid))
@@ -79,14 +79,13 @@ def _judge(instance: Instance, facts: Facts, options: AuditOptions) -> Verdict:
         return LeftAlone(subject, where, reason)
     cell = facts.cells[instance.cell]
     if reason := _why_not(record, instance, facts):
-        return Unchecked(subject, where, f"its instance is deleted in {cell}; {reason}")
+        return Unchecked(subject, where, because("deleted-but", reason, cell=cell))
     if instance.deleted_at is None:
         # SAFETY: without that time, nova-compute may be deleting the instance at this moment.
         return Unchecked(
             subject,
             where,
-            f"its instance is deleted in {cell}, but it is not known when: if that was long ago, "
-            "set deleted_at, or release the allocation by hand",
+            because("deleted-when-unknown", cell=cell),
         )
     return Finding(
         NAME,
@@ -102,39 +101,36 @@ def _judge(instance: Instance, facts: Facts, options: AuditOptions) -> Verdict:
     )
 
 
-def _why_not(record: InstanceRecord, instance: Instance, facts: Facts) -> str:
-    """Why it is not certain that nothing needs what it holds; empty if it is."""
+def _why_not(record: InstanceRecord, instance: Instance, facts: Facts) -> Reason | None:
+    """Why it is not certain that nothing needs what it holds; None if it is."""
     if reason := contradiction(record, facts) or _unfinished(instance, facts):
         return reason
     # SAFETY: that host may still run the guest; freeing its capacity would hide it.
     return first_that_may_run(uncleaned(record), record, facts)
 
 
-def _hands_off(instance: Instance, facts: Facts, options: AuditOptions) -> str | None:
+def _hands_off(instance: Instance, facts: Facts, options: AuditOptions) -> Reason | None:
     if instance.hidden:
-        return "its deleted row is hidden: a move between cells"
+        return because("deleted-row-hidden")
     if instance.uuid in facts.builds:
-        return "it has a build request"
+        return because("build-request")
     if instance.deleted_at is not None and _is_recent(instance.deleted_at, facts, options):
         age = (facts.taken_at - instance.deleted_at).total_seconds()
-        when = f"{age:.0f} s ago" if age >= 0 else f"{-age:.0f} s ahead of our clock"
-        return (
-            f"deleted {when}, within the grace of "
-            f"{options.grace_seconds} s: nova-compute may still be cleaning up"
+        return because(
+            "deleted-lately" if age >= 0 else "deleted-ahead",
+            age=round(abs(age)),
+            grace=options.grace_seconds,
         )
     return None
 
 
-def _unfinished(instance: Instance, facts: Facts) -> str:
+def _unfinished(instance: Instance, facts: Facts) -> Reason | None:
     """Nova deletes the migrations of an instance with it; so this one was deleted by hand."""
     move = facts.moving.get(instance.uuid)
     if move is None:
-        return ""
-    hosts = " and ".join(host for host in (move.source_host, move.target_host) if host)
-    return (
-        f"its {move.kind} is {move.status}: if nothing is under way on {hosts or 'any host'}, set "
-        "the status of the migration to error"
-    )
+        return None
+    hosts = tuple(host for host in (move.source_host, move.target_host) if host)
+    return because("deleted-with-move", kind=move.kind, status=move.status, hosts=hosts)
 
 
 def _is_recent(deleted_at: datetime, facts: Facts, options: AuditOptions) -> bool:

@@ -8,11 +8,11 @@ for example because the provider still has allocations. The proof is the deleted
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import Facts, Provider
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.remedies.guarded_steps import foreign_child, fresh, removal_steps
 from trueup.reconcile.rules.bare_metal import IRONIC
 from trueup.reconcile.rules.nodes import (
     Former,
-    Stranger,
     judged_roots,
     node_evidence,
     provider_evidence,
@@ -21,7 +21,6 @@ from trueup.reconcile.rules.nodes import (
 from trueup.reconcile.steps import NodeGone, Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Evidence,
     Finding,
     LeftAlone,
@@ -29,7 +28,6 @@ from trueup.reconcile.verdicts import (
     Scope,
     Severity,
     Subject,
-    Unchecked,
     Verdict,
 )
 
@@ -47,23 +45,16 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         fate = without_node(root, facts)
         if isinstance(fate, Former) and not fate.now:
             yield _judge(root, fate, facts)
-        elif isinstance(fate, Stranger) and facts.coverage.complete:
-            # While a cell is silent, all its hosts would look like strangers.
-            yield _of_stranger(root, fate, facts)
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """Delete the tree, after the steps that release its resources."""
     root = facts.providers[finding.subject.uuid]
     former = without_node(root, facts)
     if not isinstance(former, Former) or root.traits is None or root.aggregates is None:
-        return Declined("its traits and aggregates were not read again")
+        return because("provider-not-read")
     if child := foreign_child(root, facts):
-        return Declined(
-            f"its child {child.name} is not known to be Nova's: have its owner remove it (a "
-            "Neutron agent: `openstack network agent delete`), or run `openstack resource provider "
-            f"delete {child.uuid}`"
-        )
+        return because("foreign-child", child=child.name, uuid=child.uuid)
     node = former.node
     guards = (NodeGone(node.uuid, node.node, node.cell, node.host), *fresh(node.cell, facts))
     return removal_steps(root, facts, finding, guards)
@@ -71,38 +62,19 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
 
 def _judge(root: Provider, former: Former, facts: Facts) -> Verdict:
     subject, node = Subject("provider", root.uuid), former.node
-    deletion = f"its compute node is deleted in {facts.cells.get(node.cell, node.cell)}"
+    cell = facts.cells.get(node.cell, node.cell)
     if facts.service_of(node.cell, node.host):
         # SAFETY: a compute service that comes back restores its compute node with this uuid.
-        reason = f"the compute service of {node.host} is still there"
-        return LeftAlone(subject, root.name, f"{deletion}, but {reason}")
+        reason = because("service-still-there", host=node.host)
+        return LeftAlone(subject, root.name, because("node-deleted-but", reason, cell=cell))
     if node.hypervisor == IRONIC and any(
         row.hypervisor == IRONIC and row.cell == node.cell for row in facts.compute_nodes
     ):
         # SAFETY: Ironic's nodes are redistributed when a nova-compute comes or goes.
-        reason = (
-            "another nova-compute may take this bare metal node over; if Ironic has it no more, "
-            f"run `openstack resource provider delete {root.uuid}`"
-        )
-        return LeftAlone(subject, root.name, f"{deletion}, but {reason}")
+        reason = because("node-may-be-taken-over", provider=root.uuid)
+        return LeftAlone(subject, root.name, because("node-deleted-but", reason, cell=cell))
     evidence: Evidence = {
         "provider": provider_evidence(root),
         "compute_node": node_evidence(node, facts),
     }
     return Finding(NAME, subject, root.name, Severity.MEDIUM, evidence, since=node.updated_at)
-
-
-def _of_stranger(root: Provider, stranger: Stranger, facts: Facts) -> Verdict:
-    """SAFETY: a missing row proves nothing, because archived rows are purged in the end."""
-    subject = Subject("provider", root.uuid)
-    nowhere = "no compute node of any cell that answered, alive or deleted, has its uuid"
-    if stranger.of_nova:
-        held = any(facts.consumers_of.get(row.uuid) for row in facts.trees[root.uuid])
-        then = "repair what consumers hold of it, and " if held else ""
-        return Unchecked(
-            subject,
-            root.name,
-            f"{nowhere}, and its traits say that Nova made it: if its host is gone, {then}run "
-            f"`openstack resource provider delete {root.uuid}`",
-        )
-    return LeftAlone(subject, root.name, f"{nowhere}; its owner is not known")

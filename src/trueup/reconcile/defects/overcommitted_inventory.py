@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from trueup.reconcile.facts import ONE_USE_TRAIT, Facts, Inventory, Provider
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.rules.bare_metal import is_bare_metal_provider
 from trueup.reconcile.rules.nodes import provider_evidence
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Evidence,
     Finding,
     Need,
@@ -44,12 +44,9 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
             yield Finding(NAME, subject, provider.name, Severity.CRITICAL, evidence)
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """None. SAFETY: instances use what they hold, so it is never lowered to make it fit."""
-    return Declined(
-        f"move instances away from {finding.where} (`openstack server migrate`), or, if the "
-        "allocation ratio, the reserved amount or the total is wrong, correct it in nova.conf"
-    )
+    return because("move-instances-away", provider=finding.where)
 
 
 def _overfull(provider: Provider, facts: Facts) -> Iterator[Structure]:

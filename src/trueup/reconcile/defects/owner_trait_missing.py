@@ -9,6 +9,7 @@ rebuilt without the trait has no candidates at all.
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import OWNER_TRAIT, Facts
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.remedies.guarded_steps import on_host, traits_step
 from trueup.reconcile.rules.nodes import (
     is_up,
@@ -21,9 +22,9 @@ from trueup.reconcile.rules.nodes import (
 from trueup.reconcile.steps import ServiceDown, Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Evidence,
     Finding,
+    IfComplete,
     LeftAlone,
     Need,
     Scope,
@@ -44,7 +45,7 @@ SETS_IT_SINCE = 73
 _NOT_YET = "not yet"
 
 
-def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
+def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict | IfComplete]:
     """Hosts without the trait whose nova-compute sets it; Nova's API gives no service version."""
     required = _required(facts)
     for node, provider in judged_hosts(facts):
@@ -63,20 +64,21 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
             "service_version": service.version,
             "required_by_the_scheduler": required,
         }
-        severity = Severity.LOW if required == _NOT_YET else Severity.HIGH
-        yield Finding(NAME, subject, node.host, severity, evidence)
+        if required == _NOT_YET:
+            yield Finding(NAME, subject, node.host, Severity.LOW, evidence)
+        else:
+            # A cell that is silent may have an older nova-compute.
+            yield IfComplete(Finding(NAME, subject, node.host, Severity.HIGH, evidence))
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """Add the trait, if nova-compute is down."""
     [node] = facts.nodes_by_uuid[finding.subject.uuid]
     provider = facts.providers[finding.subject.uuid]
     if provider.traits is None:
-        return Declined("the provider's traits were not read again")
+        return because("traits-not-read")
     if is_up(node, facts):
-        return Declined(
-            "its nova-compute is up, and sets it within five minutes; if it does not, restart it"
-        )
+        return because("nova-compute-sets-owner-trait")
     guards = (*on_host(node, facts), ServiceDown(node.cell, node.host))
     return (traits_step(provider, provider.traits | {OWNER_TRAIT}, finding, guards),)
 
@@ -85,4 +87,4 @@ def _required(facts: Facts) -> str:
     """Whether the scheduler asks for the trait: once every service of every cell sets it."""
     if any(row.version < SETS_IT_SINCE for row in facts.services):
         return _NOT_YET
-    return "yes" if facts.coverage.complete else "not known"
+    return "yes"

@@ -10,12 +10,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from trueup.reconcile.facts import ComputeNode, Facts, Instance
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.rules.claims import OnHost, all_claims
 from trueup.reconcile.rules.nodes import judged_nodes
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Evidence,
     Finding,
     Need,
@@ -46,13 +46,9 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
             yield Finding(NAME, Subject("host", node.host), node.host, Severity.MEDIUM, evidence)
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """None: Nova alone pins instances."""
-    return Declined(
-        "of each processor that the host has, migrate all but one of the instances to other "
-        "hosts, and of each that it does not have, all (`openstack server migrate`): Nova pins "
-        "them again where they arrive"
-    )
+    return because("let-nova-pin-again", host=finding.where)
 
 
 def _pinned(facts: Facts) -> Mapping[_Place, Mapping[int, list[Instance]]]:

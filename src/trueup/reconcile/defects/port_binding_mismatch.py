@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from trueup.reconcile.expected import Share, open_reasons
 from trueup.reconcile.facts import Facts, Instance
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.remedies.bindings import WrongBinding, wrong_bindings
 from trueup.reconcile.remedies.guarded_steps import bindings_step, guarded_step, with_share
 from trueup.reconcile.rules.claims import OnHost, PortsMisplaced, Right, claim_of, claims
@@ -17,7 +18,6 @@ from trueup.reconcile.rules.whereabouts import as_found
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Finding,
     LeftAlone,
     Need,
@@ -28,7 +28,6 @@ from trueup.reconcile.verdicts import (
     Unchecked,
     Value,
     Verdict,
-    amounts_in_words,
     holding,
     instance_evidence,
 )
@@ -52,23 +51,20 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
                 yield _finding(claim, wrong, facts)
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """One step for all its ports: the profiles and, if it is wrong, the allocation."""
     claim = claim_of(finding.subject.uuid, facts)
     held = facts.holdings[finding.subject.uuid].allocations
     if held is None or not isinstance(claim, PortsMisplaced | Right):
-        return Declined("it is no longer settled on a host, or holds nothing now")
+        return because("not-settled-now")
     if isinstance(claim, PortsMisplaced):
         right = claim.wanted.of(Share.PORTS).known
         after = replace(held, amounts=with_share(Share.PORTS, held.amounts, right))
         return guarded_step({claim.instance.uuid: after}, facts, finding, claim.instance)
     if open_ports := [one for one in _wrong(claim, facts) if one.right is None]:
-        return Declined(
-            f"{'; '.join(_several(one, facts) for one in open_ports)}; choose one with an "
-            "acknowledgement of kind port-provider for each of these ports"
-        )
+        return because("port-provider-unknown", *(_several(one, facts) for one in open_ports))
     step = bindings_step(finding, claim.instance, facts)
-    return step if isinstance(step, Declined) else (step,)
+    return step if isinstance(step, Reason) else (step,)
 
 
 def _judge(claim: PortsMisplaced, facts: Facts) -> Verdict:
@@ -78,7 +74,7 @@ def _judge(claim: PortsMisplaced, facts: Facts) -> Verdict:
         return Unchecked(
             Subject("instance", claim.instance.uuid),
             claim.provider.name,
-            f"holds {amounts_in_words(claim.held, facts.provider_names)}; {reason}",
+            because("holds", reason, holds=holding(claim.held, facts.provider_names)),
         )
     found = _found(claim, facts)
     wrong = tuple(wrong_bindings(claim.provider.root, found, wanted.known, facts))
@@ -92,8 +88,9 @@ def _unbound(claim: Right, facts: Facts) -> Iterator[Verdict]:
     host = _found(claim, facts).host
     for port in facts.ports_by_device[claim.instance.uuid]:
         if port.request_groups and not port.bound_on(host):
-            state = port.vif_type if port.host in ("", host) else f"on {port.host}"
-            reason = f"its binding is {state}, and its instance is on {host}"
+            unbound = because("binding-unbound", binding=port.vif_type, host=host)
+            elsewhere = because("binding-elsewhere", binding=port.host, host=host)
+            reason = unbound if port.host in ("", host) else elsewhere
             yield LeftAlone(Subject("port", port.id), claim.provider.name, reason)
 
 
@@ -127,7 +124,11 @@ def _ports(wrong: WrongBinding, facts: Facts) -> Iterator[Structure]:
         }
 
 
-def _several(wrong: WrongBinding, facts: Facts) -> str:
+def _several(wrong: WrongBinding, facts: Facts) -> Reason:
     names = facts.provider_names
     uuids = dict.fromkeys(uuid for one in wrong.groups for uuid in one.providers)
-    return f"port {wrong.port.id} may be of {' or '.join(names[uuid] for uuid in uuids)}"
+    return because(
+        "port-provider-ambiguous",
+        port=wrong.port.id,
+        providers=tuple(names[uuid] for uuid in uuids),
+    )

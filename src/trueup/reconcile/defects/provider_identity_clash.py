@@ -10,6 +10,7 @@ providers by uuid, and Neutron and `nova-manage placement sync_aggregates` by na
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import ComputeNode, Facts, Provider
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.rules.machines import other_names, way_back
 from trueup.reconcile.rules.nodes import (
     Namesake,
@@ -23,13 +24,12 @@ from trueup.reconcile.rules.residence import exchanged, is_renamed
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Evidence,
     Finding,
+    IfComplete,
     Need,
     Scope,
     Severity,
-    Unchecked,
     Verdict,
 )
 
@@ -41,7 +41,7 @@ NEEDS: tuple[Need, ...] = ()
 SCOPE = Scope.SELECTION
 
 
-def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
+def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict | IfComplete]:
     """Compute nodes whose uuid and name are not those of one provider.
 
     Those that have one uuid together are left out: the audit says that they cannot be checked.
@@ -67,7 +67,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
             yield _beside(namesakes[0], node, fate.own, facts)
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """None: only an operator knows which of the two uuids is the right one."""
     named = facts.nodes_by_name[finding.where]
     node = next(row for row in named if node_subject(row, facts) == finding.subject)
@@ -81,18 +81,16 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
         # SAFETY: the provider belongs to a living host, and renaming it would break that host.
         other = owners[0]
         if other.host in other_names(node.host, facts):
-            return Declined(
-                f"{node.host} and {other.host} are one machine: {way_back(node.host, facts)}"
+            return because(
+                "one-machine",
+                host=node.host,
+                other=other.host,
+                way_back=way_back(node.host, facts),
             )
-        return Declined(
-            f"two compute nodes are called {finding.where}: the provider is that of host "
-            f"{other.host} in {facts.cells[other.cell]}; names of hosts must be unique in all "
-            "cells: remove one of the two hosts, or install it under another name"
+        return because(
+            "two-nodes-one-name", node=finding.where, host=other.host, cell=facts.cells[other.cell]
         )
-    return Declined(
-        f"run `trueup rekey {node.host}`: it says which of the two uuids is right; if "
-        "it is the compute node's, the provider gets it, and instances keep what they hold"
-    )
+    return because("run-rekey", host=node.host)
 
 
 def _renamed(node: ComputeNode, facts: Facts) -> Provider | None:
@@ -109,39 +107,28 @@ def _renamed(node: ComputeNode, facts: Facts) -> Provider | None:
     return provider if missing or exchanged(node, provider, facts) else None
 
 
-def _rename(provider: Provider, node: ComputeNode, facts: Facts) -> Declined:
-    rename = f"`openstack resource provider set --name {node.node} {provider.uuid}`"
+def _rename(provider: Provider, node: ComputeNode, facts: Facts) -> Reason:
     if other := exchanged(node, provider, facts):
-        return Declined(
-            f"the provider called {node.node} has the uuid of {other.node}: if instances on "
-            f"{node.host} hold resources of {provider.uuid}, the names were exchanged: give the "
-            f"other one any other name, then run {rename}; else Nova's compute nodes have each "
-            "other's uuids: restore them"
+        return because(
+            "names-exchanged",
+            node=node.node,
+            other=other.node,
+            host=node.host,
+            provider=provider.uuid,
         )
     if not node.node:
-        return Declined(
-            f"its compute node has no name in {facts.cells[node.cell]}: if its provider's, "
-            f"{provider.name}, is right, restore `hypervisor_hostname` of that row"
-        )
-    return Declined(f"run {rename}: Neutron and sync_aggregates look for it by that name")
+        return because("node-without-name", cell=facts.cells[node.cell], provider=provider.name)
+    return because("rename-provider", node=node.node, provider=provider.uuid)
 
 
-def _beside(namesake: Provider, node: ComputeNode, own: Provider, facts: Facts) -> Verdict:
-    """A provider with the name of a compute node that has another provider, with its uuid."""
+def _beside(namesake: Provider, node: ComputeNode, own: Provider, facts: Facts) -> IfComplete:
+    """A provider with the name of a compute node that has another provider, with its uuid.
+
+    SAFETY: a cell that is silent may have a compute node with its uuid.
+    """
+    evidence = {**_evidence(node, namesake, facts), "own_provider": provider_evidence(own)}
     subject = node_subject(node, facts)
-    if not facts.coverage.complete:
-        # SAFETY: a cell that is silent may have a compute node with its uuid.
-        return Unchecked(
-            subject,
-            node.node,
-            f"provider {namesake.uuid} has the name of its compute node, whose provider is "
-            f"{own.name}, but {facts.coverage.gap}",
-        )
-    evidence: Evidence = {
-        **_evidence(node, namesake, facts),
-        "own_provider": provider_evidence(own),
-    }
-    return Finding(NAME, subject, node.node, Severity.HIGH, evidence)
+    return IfComplete(Finding(NAME, subject, node.node, Severity.HIGH, evidence))
 
 
 def _evidence(node: ComputeNode, provider: Provider, facts: Facts) -> Evidence:
@@ -151,18 +138,10 @@ def _evidence(node: ComputeNode, provider: Provider, facts: Facts) -> Evidence:
     }
 
 
-def _merge(namesake: Provider, own: Provider, facts: Facts) -> Declined:
+def _merge(namesake: Provider, own: Provider, facts: Facts) -> Reason:
     """SAFETY: one name is no proof that what is held of both providers is of one host."""
     if facts.consumers_of.get(namesake.uuid):
-        does = (
-            f"run `trueup merge {namesake.uuid} {own.uuid}`: what consumers hold of the first "
-            "moves to the second, which is the compute node's, and the first is deleted"
-        )
+        does = because("run-merge", namesake=namesake.uuid, own=own.uuid)
     else:
-        does = (
-            "no consumer that was read holds its resources: run `openstack resource provider "
-            f"delete {namesake.uuid}`"
-        )
-    return Declined(
-        f"{does}; then run `openstack resource provider set --name {namesake.name} {own.uuid}`"
-    )
+        does = because("delete-namesake", namesake=namesake.uuid)
+    return because("then-rename", does, name=namesake.name, own=own.uuid)

@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import Facts, Provider
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.rules.nodes import judged_hosts, newly_made, provider_evidence
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Evidence,
     Finding,
     LeftAlone,
@@ -50,12 +50,9 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         yield Finding(NAME, subject, root.name, Severity.HIGH, evidence)
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """None. SAFETY: only nova-compute knows to which provider a device belongs."""
-    return Declined(
-        "restart the nova-compute of this host: it moves inventories and allocations at once when "
-        "it starts; if its log says ReshapeFailed, follow the reason that it gives"
-    )
+    return because("restart-ends-reshape")
 
 
 def _half_moved(root: Provider, facts: Facts) -> Iterator[Structure]:

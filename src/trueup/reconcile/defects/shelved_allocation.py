@@ -8,13 +8,13 @@ until it is unshelved.
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import Facts
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.remedies.guarded_steps import abandoned_host, guarded_step
 from trueup.reconcile.rules.claims import HeldWithoutHost, claim_of, claims
 from trueup.reconcile.rules.moves import first_that_may_run, uncleaned
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Finding,
     Need,
     Scope,
@@ -22,7 +22,6 @@ from trueup.reconcile.verdicts import (
     Subject,
     Unchecked,
     Verdict,
-    amounts_in_words,
     holding,
     instance_evidence,
 )
@@ -41,15 +40,15 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     return (_judge(claim, facts) for claim in claims(facts, HeldWithoutHost))
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """Release all that it and its migrations hold, at once."""
     claim = claim_of(finding.subject.uuid, facts)
     if not isinstance(claim, HeldWithoutHost):
-        return Declined("it is on a host, or holds nothing now")
+        return because("not-offloaded-now")
     holders = (claim.instance.uuid, *claim.record.moves)
     after = {one: None for one in holders if facts.holdings[one].allocations is not None}
     if not after:
-        return Declined("neither it nor a migration of it holds anything now")
+        return because("nothing-held-now")
     guards = (
         guard
         for row in uncleaned(claim.record)
@@ -63,17 +62,16 @@ def _judge(claim: HeldWithoutHost, facts: Facts) -> Verdict:
     every = [held for held in (record.own, *record.moves.values()) if held]
     where = ", ".join(sorted({names.get(uuid, uuid) for held in every for uuid in held}))
     subject = Subject("instance", claim.instance.uuid)
-    words = "; ".join(amounts_in_words(held, names) for held in every)
+    holds = tuple(row for held in every for row in holding(held, names))
     if claim.instance.vm_state != _OFFLOADED:
-        reason = f"it is {claim.instance.vm_state}"
-        if claim.instance.vm_state == "error":
-            reason += "; if its build failed, delete it"
+        state = claim.instance.vm_state
+        reason = because("delete-failed-build") if state == "error" else None
         return Unchecked(
-            subject, where, f"is on no host and holds {words}, should hold nothing; {reason}"
+            subject, where, because("holds-on-no-host", reason, holds=holds, vm_state=state)
         )
     if reason := first_that_may_run(uncleaned(record), record, facts):
         # SAFETY: that host may still run the guest; freeing its capacity would hide it.
-        return Unchecked(subject, where, f"is shelved and offloaded and holds {words}; {reason}")
+        return Unchecked(subject, where, because("offloaded-holds", reason, holds=holds))
     return Finding(
         NAME,
         subject,
@@ -81,7 +79,7 @@ def _judge(claim: HeldWithoutHost, facts: Facts) -> Verdict:
         Severity.MEDIUM,
         {
             "instance": instance_evidence(claim.instance, facts),
-            "holds": tuple(row for held in every for row in holding(held, names)),
+            "holds": holds,
         },
         consumers=tuple(sorted(record.moves)),
     )

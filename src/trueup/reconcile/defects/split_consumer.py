@@ -8,10 +8,10 @@ what the instance holds, so its claim is not judged until the forms are merged.
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import Amounts, Facts
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Evidence,
     Finding,
     Kind,
@@ -49,20 +49,12 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         yield Finding(NAME, Subject(kind, uuid), where, Severity.HIGH, evidence, consumers=written)
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """None: only some requests of Placement's API accept a uuid without dashes."""
     uuid, written = finding.subject.uuid, finding.consumers
     if uuid not in facts.consumers and len(written) == 1:
-        return Declined(
-            "Placement has this form only, so there is nothing that `trueup-manage db fsck` could "
-            "merge: stop Placement, take a backup of its database, and in it: UPDATE allocations "
-            f"SET consumer_id = '{uuid}' WHERE consumer_id = '{written[0]}'; UPDATE consumers SET "
-            f"uuid = '{uuid}' WHERE uuid = '{written[0]}'; then audit again"
-        )
-    return Declined(
-        "stop Placement, take a backup of its database, and run `trueup-manage db fsck --repair`: "
-        "it merges the forms; then audit again"
-    )
+        return because("single-form", uuid=uuid, written=written[0])
+    return because("fsck-merges-forms")
 
 
 def _form(written: str, facts: Facts) -> Structure:

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from trueup.reconcile.facts import Facts, Instance, InstanceRecord
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.rules.residence import InMotion, residence
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Finding,
     Need,
     Scope,
@@ -46,23 +46,16 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
             yield _finding(instance, record, facts)
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """None: Trueup never writes to Nova's databases."""
     record = facts.record(finding.subject.uuid)
     if len(record.living) > 1:
-        return Declined(
-            "find out which row is a copy, as from a restored database: the instance runs on the "
-            "host of the other one. Nova has no command that removes it: mark it as deleted in its "
-            "cell's database (deleted = id), then run `nova-manage db archive_deleted_rows`"
-        )
+        return because("find-copied-row")
     [row] = record.living
-    run = (
-        f"run `nova-manage cell_v2 map_instances --cell_uuid {row.cell} --reset`, which maps "
-        "instances that have no mapping"
-    )
+    run = because("map-instances", cell=row.cell)
     if record.mapping is None:
-        return Declined(run)
-    return Declined(f"delete its row in instance_mappings of Nova's API database, then {run}")
+        return run
+    return because("remap-instance", run)
 
 
 def _disagrees(instance: Instance, facts: Facts) -> bool:

@@ -15,6 +15,7 @@ from trueup.reconcile.facts import (
     Facts,
     Provider,
 )
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.remedies.guarded_steps import on_host, traits_step
 from trueup.reconcile.rules.nodes import (
     is_up,
@@ -27,7 +28,6 @@ from trueup.reconcile.rules.nodes import (
 from trueup.reconcile.steps import ServiceDown, ServiceSetting, Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Evidence,
     Finding,
     LeftAlone,
@@ -70,16 +70,14 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         yield Finding(NAME, subject, node.host, severity, evidence)
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """Set or remove the trait as the service record says, if nova-compute is down."""
     node, provider = _of(finding, facts)
     service = service_of(node, facts)
     if service is None or provider.traits is None:
-        return Declined("its compute service, or the provider's traits, were not read again")
+        return because("service-not-read")
     if is_up(node, facts):
-        return Declined(
-            "its nova-compute is up, and corrects it within five minutes; if not, restart it"
-        )
+        return because("nova-compute-sets-status-trait")
     others = provider.traits - {DISABLED_TRAIT}
     after = others | {DISABLED_TRAIT} if service.disabled else others
     guards = (

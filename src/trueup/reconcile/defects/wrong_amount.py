@@ -8,12 +8,12 @@
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import Facts
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.remedies.full_replace import replaced, replacing
 from trueup.reconcile.rules.claims import WrongAmount, claim_of, claims
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Finding,
     Need,
     Scope,
@@ -38,11 +38,11 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         yield replacing(NAME, Severity.HIGH, claim, facts, _asked_for(claim))
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """One full replace. Shares of ports and devices that are not certain stay as they are."""
     claim = claim_of(finding.subject.uuid, facts)
     if not isinstance(claim, WrongAmount):
-        return Declined("it does not hold a wrong amount now")
+        return because("amount-right-now")
     return replaced(claim, finding, facts)
 
 

@@ -9,12 +9,12 @@ spec is older than Rocky (nova/scheduler/utils.py, claim_resources).
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import Facts, Owner
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.remedies.full_replace import with_owner
 from trueup.reconcile.rules.claims import OnHost, Right, claim_of
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Evidence,
     Finding,
     Need,
@@ -45,8 +45,11 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         instance = claim.instance
         subject, where = Subject("instance", instance.uuid), claim.provider.name
         if reason := _obstacle(claim, counted_for, facts):
-            words = f"project {counted_for.project or 'none'}, user {counted_for.user or 'none'}"
-            yield Unchecked(subject, where, f"Placement counts it for {words}; {reason}")
+            yield Unchecked(
+                subject,
+                where,
+                because("counted-for", reason, project=counted_for.project, user=counted_for.user),
+            )
             continue
         evidence: Evidence = {
             "instance": instance_evidence(instance, facts),
@@ -57,17 +60,17 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         yield Finding(NAME, subject, where, Severity.MEDIUM, evidence)
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """One full replace by the same amounts, with the right project and user."""
     uuid = finding.subject.uuid
     claim = claim_of(uuid, facts)
     held = facts.holdings[uuid].allocations
     if held is None:
-        return Declined("it holds nothing now")
+        return because("holds-nothing-now")
     if not isinstance(claim, Right):
-        return Declined("it does not hold what it should: repair that first, then plan again")
+        return because("repair-claim-first")
     if Owner(held.project, held.user) != facts.owners.get(uuid):
-        return Declined("its owner has changed since the second observation")
+        return because("owner-changed")
     return with_owner(claim, finding, facts)
 
 
@@ -79,13 +82,13 @@ def _of_others(facts: Facts) -> Iterator[str]:
             yield uuid
 
 
-def _obstacle(claim: OnHost, counted_for: Owner, facts: Facts) -> str:
-    """Why it is not certain whose the instance is, or its claim; or empty."""
+def _obstacle(claim: OnHost, counted_for: Owner, facts: Facts) -> Reason | None:
+    """Why it is not certain whose the instance is, or its claim; or None."""
     if not (counted_for.project and counted_for.user):
-        return "the row of that project or user is gone: run `trueup-manage db fsck`"
+        return because("owner-row-gone")
     if not (claim.instance.project and claim.instance.user):
-        return "Nova does not name its project and user"
-    return ""
+        return because("nova-names-no-owner")
+    return None
 
 
 def _owner_evidence(owner: Owner) -> Structure:

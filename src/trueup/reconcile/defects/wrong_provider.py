@@ -9,13 +9,13 @@ from dataclasses import replace
 
 from trueup.reconcile.expected import open_reasons, pinned_otherwise
 from trueup.reconcile.facts import Amounts, Facts
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.remedies.full_replace import guests_on, running_source, sources_down
 from trueup.reconcile.remedies.guarded_steps import guarded_step
 from trueup.reconcile.rules.claims import Elsewhere, claim_of, claims, elsewhere
 from trueup.reconcile.steps import NodeGone, Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Finding,
     Need,
     Scope,
@@ -23,7 +23,6 @@ from trueup.reconcile.verdicts import (
     Subject,
     Unchecked,
     Verdict,
-    amounts_in_words,
     holding,
     instance_evidence,
 )
@@ -41,12 +40,12 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     return (_judge(claim, facts) for claim in claims(facts, Elsewhere))
 
 
-def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """One full replace: what it should hold on its own host, and nothing on the other."""
     claim = claim_of(finding.subject.uuid, facts)
     held = facts.holdings[finding.subject.uuid].allocations
     if held is None or not isinstance(claim, Elsewhere) or _obstacle(claim, facts):
-        return Declined("what it should hold on its own host is not known")
+        return because("own-claim-unknown")
     after = {claim.instance.uuid: replace(held, amounts=_moved(claim, facts))}
     [root] = elsewhere(claim, facts)
     nodes = facts.nodes_by_uuid.get(root, ())
@@ -89,8 +88,12 @@ def _judge(claim: Elsewhere, facts: Facts) -> Verdict:
         return Unchecked(
             subject,
             where,
-            f"holds nothing on its host {claim.instance.host}, but "
-            f"{amounts_in_words(claim.held, names)}; {reason}",
+            because(
+                "holds-elsewhere",
+                reason,
+                host=claim.instance.host,
+                holds=holding(claim.held, names),
+            ),
         )
     return Finding(
         NAME,
@@ -105,26 +108,28 @@ def _judge(claim: Elsewhere, facts: Facts) -> Verdict:
     )
 
 
-def _obstacle(claim: Elsewhere, facts: Facts) -> str | None:
+def _obstacle(claim: Elsewhere, facts: Facts) -> Reason | None:
     """Why it is not certain that the remedy is right; None if it is."""
     roots, wanted = elsewhere(claim, facts), claim.wanted
     if len(roots) > 1:
-        return "it is not known which of them was its own"
+        return because("which-host-unknown")
     [root] = roots
     if root not in facts.nodes_by_uuid and root not in facts.deleted_nodes_by_uuid:
-        return (
-            "that provider is of no compute node that any cell knows: if it was that of "
-            f"{claim.instance.host}, run `trueup merge {root} {claim.provider.root}`"
+        return because(
+            "provider-of-no-node-merge",
+            host=claim.instance.host,
+            root=root,
+            provider=claim.provider.root,
         )
     if reason := running_source(roots, claim, facts, others=False):
         return reason
     if wanted.open:
         return open_reasons(wanted, facts.provider_names)
     if not wanted.known:
-        return "what it should hold is not known"
+        return because("claim-unknown")
     if reason := pinned_otherwise(claim.instance, wanted):
         return reason
     if strange := _classes(claim.held.values()) - _classes(wanted.known.values()):
         # SAFETY: it would be released, and it is not known why the instance holds it.
-        return f"on its own host it should hold no {', '.join(sorted(strange))}"
+        return because("classes-unexpected", classes=tuple(sorted(strange)))
     return None

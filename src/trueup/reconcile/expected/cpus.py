@@ -5,17 +5,12 @@ from collections.abc import Mapping
 
 from trueup.reconcile.expected.parts import ExpectedAllocation, Unknown
 from trueup.reconcile.facts import Amounts, Flavor, Instance
+from trueup.reconcile.reasons import Reason, because
 
 _POLICIES = ("dedicated", "mixed", "shared")
 # PARITY: the image's policy may not contradict the flavor's, except that a flavor with dedicated
 # CPUs overrides any image (nova.virt.hardware, get_cpu_policy_constraint).
 _CONTRADICTIONS = {("mixed", "dedicated"), ("shared", "mixed"), ("shared", "dedicated")}
-_PINNED = "its NUMA topology pins processors, and neither flavor nor image asks for that"
-_UNREADABLE = "its NUMA topology could not be read, and may pin processors"
-_EMULATOR_NOT_COUNTED = (
-    "it holds no processor for its isolated emulator threads: Nova did not count it before Train, "
-    "and does so when it moves the instance"
-)
 _TRUE = frozenset({"1", "t", "true", "on", "y", "yes"})
 
 
@@ -37,7 +32,7 @@ def dedicated_cpus(flavor: Flavor, image: Mapping[str, str]) -> Mapping[str, int
         return {}
     emulator = flavor.extra_specs.get("hw:emulator_threads_policy") or None
     if emulator not in (None, "isolate", "share"):
-        return Unknown(f"hw:emulator_threads_policy is {emulator}")
+        return Unknown(because("emulator-policy-unknown", policy=emulator))
     isolated = 1 if emulator == "isolate" else 0
     if policy == "dedicated":
         return {"PCPU": flavor.vcpus + isolated}
@@ -47,32 +42,34 @@ def dedicated_cpus(flavor: Flavor, image: Mapping[str, str]) -> Mapping[str, int
     return {"VCPU": flavor.vcpus - len(pinned), "PCPU": len(pinned) + isolated}
 
 
-def pinned_otherwise(instance: Instance, wanted: ExpectedAllocation) -> str:
+def pinned_otherwise(instance: Instance, wanted: ExpectedAllocation) -> Reason | None:
     """Why its guest has, or may have, dedicated processors that neither flavor nor image asks for.
 
-    Empty if it has none. SAFETY: the guest has them, whatever flavor and image say now.
+    None if it has none. SAFETY: the guest has them, whatever flavor and image say now.
     """
     topology = instance.numa_topology
     if topology is None or any("PCPU" in held for held in wanted.known.values()):
-        return ""
+        return None
     if instance.flavor and dedicated_cpus(instance.flavor, instance.image_properties or {}):
-        return ""
+        return None
     if topology.cells is None:
-        return _UNREADABLE
-    return _PINNED if any(cell.pinned for cell in topology.cells) else ""
+        return because("topology-unreadable")
+    return because("pinned-unasked") if any(cell.pinned for cell in topology.cells) else None
 
 
-def emulator_not_counted(instance: Instance, held: Amounts, wanted: ExpectedAllocation) -> str:
-    """Why it may rightly lack the PCPU of its isolated emulator threads; empty if it lacks others.
+def emulator_not_counted(
+    instance: Instance, held: Amounts, wanted: ExpectedAllocation
+) -> Reason | None:
+    """Why it may rightly lack the PCPU of its isolated emulator threads; None if it lacks others.
 
     PARITY: Train's nova-compute made PCPU of the VCPU of such an instance, one for one, and nothing
     in Nova corrects that (nova.virt.libvirt.driver, _update_provider_tree_for_pcpu).
     """
     flavor = instance.flavor
     if flavor is None or _pcpu(held) != flavor.vcpus or _pcpu(wanted.known) != flavor.vcpus + 1:
-        return ""
+        return None
     asked = dedicated_cpus(flavor, instance.image_properties or {})
-    return _EMULATOR_NOT_COUNTED if asked == {"PCPU": flavor.vcpus + 1} else ""
+    return because("emulator-not-counted") if asked == {"PCPU": flavor.vcpus + 1} else None
 
 
 def _pcpu(amounts: Amounts) -> int:
@@ -84,9 +81,9 @@ def _policy(flavor: Flavor, image: Mapping[str, str]) -> str | Unknown | None:
     by_image = image.get("hw_cpu_policy") or None
     for word in (wanted, by_image):
         if word is not None and word not in _POLICIES:
-            return Unknown(f"its CPU policy is {word}")
+            return Unknown(because("cpu-policy-unknown", policy=word))
     if (wanted, by_image) in _CONTRADICTIONS:
-        return Unknown(f"its flavor requests {wanted} CPUs, its image {by_image} ones")
+        return Unknown(because("cpu-policies-contradict", flavor=wanted, image=by_image))
     return wanted or by_image
 
 
@@ -107,9 +104,9 @@ def _masked(mask: str, count: int) -> frozenset[int] | Unknown:
     try:
         chosen = cpu_set(text)
     except ValueError:
-        return Unknown(f"its CPU mask {mask} cannot be parsed")
+        return Unknown(because("cpu-mask-unreadable", mask=mask))
     if not chosen or not chosen <= set(range(count)):
-        return Unknown(f"its CPU mask {mask} does not match {count} CPUs")
+        return Unknown(because("cpu-mask-beyond", mask=mask, cpus=count))
     return chosen
 
 

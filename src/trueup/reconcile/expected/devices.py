@@ -12,6 +12,7 @@ from trueup.model.names import custom_resource_class, is_resource_class
 from trueup.reconcile.expected.host_providers import HostProviders, on_one_of
 from trueup.reconcile.expected.parts import ExpectedPart, Known, Share, Unknown
 from trueup.reconcile.facts import Facts, Instance, PciDevice, PciRequest, Provider, pci_address
+from trueup.reconcile.reasons import Reason, because
 
 # Kinds of devices without a provider of their own: they use that of their physical function.
 _VIRTUAL = ("type-VF", "vdpa")
@@ -22,7 +23,7 @@ _SHARES = frozenset({Share.DEVICES})
 def device_parts(instance: Instance, host: HostProviders, facts: Facts) -> Iterator[ExpectedPart]:
     """One part for each device that the instance's PCI aliases request."""
     if instance.pci_requests is None:
-        yield Unknown("its PCI requests could not be read", _SHARES)
+        yield Unknown(because("pci-requests-unreadable"), _SHARES)
         return
     if not instance.pci_requests or not (by_address := _providers_by_address(host)):
         return
@@ -68,8 +69,8 @@ def _of_device(source: str, provider: Provider, requested: str | None) -> Known 
     return Known(source, {name: 1}, provider.uuid) if name else Unknown(_unnamed(source), _SHARES)
 
 
-def _unnamed(source: str) -> str:
-    return f"{source} does not name the resource class of its devices"
+def _unnamed(source: str) -> Reason:
+    return because("pci-class-unknown", source=source)
 
 
 def _resource_class(request: PciRequest) -> str | None:

@@ -7,13 +7,12 @@ from trueup.reconcile.expected.cpus import dedicated_cpus, is_true
 from trueup.reconcile.expected.groups import Group
 from trueup.reconcile.expected.parts import Share, Unknown, held_of
 from trueup.reconcile.facts import Amounts, Facts, Flavor, Instance
+from trueup.reconcile.reasons import because
 
 _DISK, _ENCRYPTION = "DISK_GB", "MEM_ENCRYPTION_CONTEXT"
 _OF_HOST = frozenset({Share.HOST})
-ROOT_DISK = Unknown("whether its root disk is a volume is not certain", _OF_HOST)
-REFUSED_REBUILD = Unknown(
-    "it is in error, and its image properties may be those of a rebuild that was refused", _OF_HOST
-)
+ROOT_DISK = Unknown(because("root-disk-unknown"), _OF_HOST)
+REFUSED_REBUILD = Unknown(because("rebuild-refused"), _OF_HOST)
 
 
 def root_is_volume(

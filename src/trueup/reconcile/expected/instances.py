@@ -23,6 +23,7 @@ from trueup.reconcile.expected.parts import (
 )
 from trueup.reconcile.expected.ports import port_parts, ports_of, requested_groups, unlisted_ports
 from trueup.reconcile.facts import PORT_CLASSES, Facts, Flavor, Instance, Migration
+from trueup.reconcile.reasons import because
 
 # What the request groups of an instance depend on: its flavor, the properties of its image,
 # whether its root disk is a volume, and whether CPU policies request PCPU.
@@ -54,7 +55,7 @@ def expected(instance: Instance, facts: Facts) -> tuple[ExpectedAllocation, ...]
         return (_of_claim(own, instance, facts),)
     if migration.kind == "evacuation":
         # The instance itself holds both hosts until the old host returns and cleans up.
-        return (ExpectedAllocation(instance.uuid, (Unknown("its evacuation is in progress"),)),)
+        return (ExpectedAllocation(instance.uuid, (Unknown(because("evacuation-in-progress")),)),)
     return tuple(_of_claim(claim, instance, facts) for claim in _claims(migration, instance))
 
 
@@ -103,11 +104,11 @@ def _of_claim(claim: FlavorClaim, instance: Instance, facts: Facts) -> ExpectedA
     if claim.host is None or claim.node is None:
         moving = claim.consumer != instance.uuid or instance.uuid in facts.moving
         return ExpectedAllocation(
-            claim.consumer, (Unknown("its host is not yet chosen"),) if moving else ()
+            claim.consumer, (Unknown(because("host-not-chosen")),) if moving else ()
         )
     nodes = facts.nodes_by_place.get((claim.cell, claim.host, claim.node), ())
     if len(nodes) != 1 or nodes[0].uuid not in facts.providers:
-        unknown = Unknown(f"the provider of host {claim.host}, node {claim.node} is not known")
+        unknown = Unknown(because("provider-of-host-unknown", host=claim.host, node=claim.node))
         return ExpectedAllocation(claim.consumer, (unknown,))
     root = facts.providers[nodes[0].uuid].root
     return _on(root, claim.consumer, claim.flavor, instance, facts)
@@ -118,7 +119,7 @@ def _on(
 ) -> ExpectedAllocation:
     host = host_providers_of(root, facts)
     if flavor is None:
-        own, other = "its flavor could not be read", "its flavor before the resize is not known"
+        own, other = because("flavor-unreadable"), because("flavor-before-resize-unknown")
         parts: list[ExpectedPart] = [Unknown(own if consumer == instance.uuid else other)]
     else:
         parts = _flavor_parts(consumer, flavor, instance, host, facts)
@@ -135,7 +136,7 @@ def _flavor_parts(
     pinning = host.pinning or doubtful
     encrypts = bool(host.having("MEM_ENCRYPTION_CONTEXT"))
     if image is None and (doubtful or host.having("PCPU") or encrypts):
-        return [Unknown("its image properties could not be read")]
+        return [Unknown(because("image-unreadable"))]
     held = facts.consumers.get(consumer, {})
     by_volume = instance.volume_backed
     if by_volume is None:
@@ -181,13 +182,13 @@ def _port_parts(
         # SAFETY: the provider of a network card may be in the tree of another host by now.
         holders = facts.once(_holders_of_ports)
         if instance.ports_hold or (holders and not holders.isdisjoint(_consumers(instance, facts))):
-            unread = "its ports hold resources, and Neutron was not read"
+            unread = because("ports-not-read")
             yield Unknown(unread, frozenset({Share.PORTS}))
         return
     settled = instance.uuid not in facts.moving
     if unlisted := unlisted_ports(instance, facts):
         # SAFETY: a Neutron that was restored, or another region's, does not list them.
-        words = f"Nova's network cache has port {unlisted[0]} with an allocation, Neutron does not"
+        words = because("port-not-in-neutron", port=unlisted[0])
         yield Unknown(words, frozenset({Share.PORTS}))
         return
     for port in ports_of(instance, facts):
@@ -195,12 +196,12 @@ def _port_parts(
             yield NotOurs(f"port {port.id}: device profile {port.device_profile}", {}, "Cyborg")
             continue
         if settled and not port.bound_on(instance.host):
-            unbound = f"port {port.id} is not bound on {instance.host}"
+            unbound = because("port-not-bound", port=port.id, host=instance.host)
             yield Unknown(unbound, frozenset({Share.PORTS}))
             return
         if port.allocation and not port.request_groups:
             # SAFETY: a Neutron that has lost its QoS plugin shows no request of any port.
-            unasked = f"port {port.id} names a provider, and requests nothing of it"
+            unasked = because("port-requests-nothing", port=port.id)
             yield Unknown(unasked, frozenset({Share.PORTS}))
     held = facts.consumers.get(consumer, {})
     yield from port_parts(requested_groups(instance, host, facts, held))

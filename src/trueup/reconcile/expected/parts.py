@@ -8,6 +8,7 @@ from functools import cache
 import msgspec
 
 from trueup.reconcile.facts import PORT_CLASSES, Amounts
+from trueup.reconcile.reasons import Reason, because, together
 
 
 class Share(Enum):
@@ -66,7 +67,7 @@ class NotOurs(msgspec.Struct, frozen=True):
 class Unknown(msgspec.Struct, frozen=True):
     """The facts do not show whether something of these shares is held, for this reason."""
 
-    reason: str
+    reason: Reason
     shares: frozenset[Share] = frozenset(Share)
 
 
@@ -131,21 +132,26 @@ def _of(share: Share, parts: tuple[ExpectedPart, ...]) -> Iterator[ExpectedPart]
                     yield msgspec.structs.replace(part, amounts=mine)
 
 
-def open_reason(part: Ambiguous | NotOurs | Unknown, names: Mapping[str, str]) -> str:
-    """Why a part is open, as text. `names` maps UUIDs of providers to names."""
+def open_reason(part: Ambiguous | NotOurs | Unknown, names: Mapping[str, str]) -> Reason:
+    """Why a part is open. `names` maps UUIDs of providers to names."""
     match part:
         case Unknown(reason, _):
             return reason
         case NotOurs(source, amounts, owner):
-            what = ", ".join(sorted(amounts)) or "what it holds"
-            return f"{source}: {what} is allocated by {owner}"
+            classes = tuple(sorted(amounts))
+            return because("other-allocates", source=source, classes=classes, owner=owner)
         case Ambiguous(source, amounts, ()):
-            return f"{source}: its host has no inventory of {', '.join(sorted(amounts))}"
+            return because("class-not-on-host", source=source, classes=tuple(sorted(amounts)))
         case Ambiguous(source, amounts, providers):
-            several = ", ".join(sorted(names.get(uuid, uuid) for uuid in providers))
-            return f"{source}: {', '.join(sorted(amounts))} may come from any of {several}"
+            several = tuple(sorted(names.get(uuid, uuid) for uuid in providers))
+            return because(
+                "several-providers",
+                source=source,
+                classes=tuple(sorted(amounts)),
+                providers=several,
+            )
 
 
-def open_reasons(wanted: ExpectedAllocation, names: Mapping[str, str]) -> str:
-    """Why the open parts of an expected allocation are open, in words, each reason once."""
-    return "; ".join(dict.fromkeys(open_reason(part, names) for part in wanted.open))
+def open_reasons(wanted: ExpectedAllocation, names: Mapping[str, str]) -> Reason | None:
+    """Why parts of an expected allocation are open; None if none is."""
+    return together(open_reason(part, names) for part in wanted.open)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from trueup.reconcile.expected.cpus import is_true
 from trueup.reconcile.expected.parts import Unknown
 from trueup.reconcile.facts import Flavor
+from trueup.reconcile.reasons import Reason, because
 
 _KEY = re.compile(r"trait([a-zA-Z0-9_-]{1,64})?:(.*)")
 _OF_IMAGE = "trait:"
@@ -61,8 +62,11 @@ _THREADS = "hw:cpu_thread_policy"
 _THREAD_POLICIES = {"prefer": None, "isolate": None, "require": None}
 
 
+@dataclass(eq=False)
 class _Refused(Exception):
-    """Nova refuses a server with this flavor and image; the text says why."""
+    """Nova refuses a server with this flavor and image."""
+
+    reason: Reason
 
 
 @dataclass(slots=True)
@@ -88,7 +92,7 @@ def required_traits(
         plain.required.update(_of_settings(flavor, image))
         _add_threads(plain, flavor, image)
     except _Refused as refused:
-        return Unknown(str(refused))
+        return Unknown(refused.reason)
     plain.required.update(
         key.removeprefix(_OF_IMAGE)
         for key, value in image.items()
@@ -136,8 +140,12 @@ def _chosen(
     by_flavor = specs.get(name) or None
     by_image = image.get(name.replace(":", "_")) or None
     if by_flavor and by_image and by_flavor != by_image:
-        raise _Refused(f"its flavor says {name}={by_flavor}, its image {by_image}")
+        raise _Refused(
+            because("flavor-image-differ", property=name, by_flavor=by_flavor, by_image=by_image)
+        )
     value = by_flavor or by_image
     if value is not None and value not in allowed:
-        raise _Refused(f"{name} is {value}, and Nova knows {', '.join(allowed)}")
+        raise _Refused(
+            because("property-unknown", property=name, value=value, allowed=tuple(allowed))
+        )
     return value

@@ -4,6 +4,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from trueup.reconcile.reasons import Reason, because, together
+
 PLACEMENT = "Placement"
 # What is not read of Placement, where each owner takes a request.
 OWNERS = "owners"
@@ -96,12 +98,18 @@ class Coverage:
         return not self.missing and not self.damaged and not self.behind
 
     @property
-    def gap(self) -> str:
-        """Why the evidence is incomplete, in words; empty: it is complete."""
-        return "; ".join(
+    def gap(self) -> Reason | None:
+        """Why the evidence is incomplete; None: it is complete."""
+        return together(
             (
-                *(f"{one.source} did not answer" for one in self.missing),
-                *(f"{one.lost_rows} rows of {one.source} cannot be read" for one in self.damaged),
-                *(f"{one.source}: {one.behind}" for one in self.behind),
+                *(because("source-silent", source=one.source) for one in self.missing),
+                *(
+                    because("rows-unreadable", source=one.source, rows=one.lost_rows)
+                    for one in self.damaged
+                ),
+                *(
+                    because("source-behind", source=one.source, behind=one.behind)
+                    for one in self.behind
+                ),
             )
         )

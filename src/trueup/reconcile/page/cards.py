@@ -11,6 +11,7 @@ from trueup.reconcile.facts import Facts
 from trueup.reconcile.report.audit_view import AuditView, shown
 from trueup.reconcile.report.effects import FindingEffect
 from trueup.reconcile.report.guards import guard_in_words
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.report.states import before_and_after
 from trueup.reconcile.report.words import evidence_in_words
 from trueup.reconcile.steps import Step
@@ -122,7 +123,7 @@ def _card(
         effects=tuple(counts),
         evidence=evidence_in_words(row.evidence),
         steps=tuple(_step(step, facts.provider_names) for step in effect.steps),
-        declined=effect.declined,
+        declined=in_words(effect.declined),
         muted=f"muted until {muted.until.isoformat()}: {muted.reason}" if muted else "",
     )
 

@@ -2,6 +2,7 @@
 """The page as a value: all that it says, before anything of it is HTML. Pure."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,6 +17,7 @@ from trueup.reconcile.page.timeline import Timeline, timeline
 from trueup.reconcile.page.trees import CellTree, Ground, HostTree, cell_trees, other_trees
 from trueup.reconcile.report.coverage import gaps_of
 from trueup.reconcile.report.effects import FindingEffect, effects_of
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.rules.host_states import host_states
 from trueup.reconcile.runs.journal import Journal
 from trueup.reconcile.runs.journals import Unreadable
@@ -77,7 +79,8 @@ class SeverityCount:
 class Page:
     """Everything on the page, in its order. `origin` says what was audited, `version` by what.
 
-    `history` is of the rounds of a watch.
+    `history` is of the rounds of a watch. `reasons` counts what has each reason, by verdict and by
+    the name of the reason.
     """
 
     taken_at: datetime
@@ -98,6 +101,7 @@ class Page:
     left_alone: tuple[ReasonGroup, ...]
     acknowledged: tuple[Acknowledged, ...]
     timeline: Timeline
+    reasons: Mapping[tuple[str, str], int]
     history: Plot | None = None
 
 
@@ -129,15 +133,26 @@ def page_of(
         left_alone=_by_reason(row for row in audit.left_alone if not row.ends),
         acknowledged=audit.acknowledged,
         timeline=happened,
+        reasons=_reasons(audit, effects),
     )
+
+
+def _reasons(audit: Audit, effects: Mapping[str, FindingEffect]) -> Mapping[tuple[str, str], int]:
+    declined = (effects[row.id].declined for row in audit.findings)
+    every = (
+        *(("unchecked", row.reason) for row in audit.unchecked),
+        *(("left-alone", row.reason) for row in audit.left_alone),
+        *(("declined", reason) for reason in declined if reason),
+    )
+    return Counter((verdict, name) for verdict, reason in every for name in reason.names)
 
 
 def headline_of(audit: Audit) -> Headline:
     """The verdict in words. Silence is never an all-clear."""
     found = counted(len(audit.findings), "finding")
     remarks = []
-    if audit.coverage.gap:
-        remarks.append(f"{audit.coverage.gap}.")
+    if gap := audit.coverage.gap:
+        remarks.append(f"{in_words(gap)}.")
     remarks += (
         f"{row.source} has no {', '.join(one.what for one in row.unsupported)}: see Coverage."
         for row in audit.coverage.sources
@@ -215,7 +230,7 @@ def _next(
 
 def _by_hand(row: Finding, effect: FindingEffect) -> NextCommand:
     """For a finding that no plan repairs: the runbook that its reason names, or its defect."""
-    runbook = _RUNBOOK.search(effect.declined)
+    runbook = _RUNBOOK.search(in_words(effect.declined))
     if runbook:
         return NextCommand(runbook[1], f"no plan repairs {row.id}: see what this would do")
     return NextCommand(f"trueup defects {row.defect}", "no plan repairs this: read what does")
@@ -224,7 +239,10 @@ def _by_hand(row: Finding, effect: FindingEffect) -> NextCommand:
 def _by_reason(rows: Iterable[Unchecked | LeftAlone]) -> tuple[ReasonGroup, ...]:
     """The reasons that most subjects have come first."""
     found = grouped(
-        (row.reason, f"{row.subject} on {row.where}" if row.where else str(row.subject))
+        (
+            in_words(row.reason),
+            f"{row.subject} on {row.where}" if row.where else str(row.subject),
+        )
         for row in rows
     )
     groups = (ReasonGroup(reason, subjects) for reason, subjects in found.items())

@@ -9,6 +9,7 @@ from trueup.reconcile.facts import ComputeNode, Facts, Provider, grouped
 from trueup.reconcile.page.pools import SharedPool, shared_pools
 from trueup.reconcile.page.split import CapacitySplit, summed
 from trueup.reconcile.report.effects import FindingEffect
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.wording import counted
 
 Splits = Mapping[str, tuple[CapacitySplit, ...]]
@@ -146,7 +147,9 @@ class _Concerns:
             about |= {roots.get(row.subject.uuid), row.subject.uuid}
             pairs += ((one, row.id) for one in about if one)
         self._findings = grouped(pairs)
-        self._unchecked = grouped((row.subject.uuid, row.reason) for row in ground.audit.unchecked)
+        self._unchecked = grouped(
+            (row.subject.uuid, in_words(row.reason)) for row in ground.audit.unchecked
+        )
         self.moves = {row.uuid: row for row in facts.migrations}
 
     def findings(self, *names: str) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from trueup.reconcile.plan.dependencies import (
     removed_by,
     undefined_by,
 )
+from trueup.reconcile.plan.narrowed import LEFT_OUT, Direction, Only, direction_of, narrowed
 from trueup.reconcile.plan.order import (
     Effect,
     HostEffect,

@@ -12,9 +12,10 @@ import msgspec
 
 from trueup.reconcile.facts import Facts
 from trueup.reconcile.plan.order import NoRoom
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.steps import DomainDefinition, Step, WholeProvider, held_in
 
-_NOTHING_KEPT: Mapping[str, str] = {}
+_NOTHING_KEPT: Mapping[str, Reason] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,9 @@ def after_release(removals: Sequence[Step], others: Iterable[Step], facts: Facts
             release = releasing.get(consumer)
             if release is None or not _releases(release, consumer, provider):
                 name = facts.provider_names.get(provider, provider)
-                reason = f"consumer {consumer} holds resources of {name}; {_first(provider, facts)}"
+                reason = because(
+                    "provider-in-use", _first(provider, facts), consumer=consumer, provider=name
+                )
                 in_use.update(dict.fromkeys(step.because, reason))
             elif release.id not in needs:
                 needs.append(release.id)
@@ -56,17 +59,17 @@ def after_release(removals: Sequence[Step], others: Iterable[Step], facts: Facts
     return _without(steps, in_use)
 
 
-def _first(provider: str, facts: Facts) -> str:
+def _first(provider: str, facts: Facts) -> Reason:
     """What comes before a provider can be deleted: the runbook that names what ends each claim."""
     root = facts.providers[provider].root if provider in facts.providers else provider
     former = facts.deleted_nodes_by_uuid.get(root, ())
     if not former:
-        return "repair that first"
+        return because("repair-claims-first")
     host = former[-1].host
     living = facts.nodes_by_host.get((former[-1].cell, host), ())
     if living:
-        return f"repair that first, or run `trueup merge {root} {living[0].uuid}`, which moves it"
-    return f"repair that first: `trueup retire {host}` says what ends it"
+        return because("repair-or-merge", root=root, node=living[0].uuid)
+    return because("repair-or-retire", host=host)
 
 
 def _releases(step: Step, consumer: str, provider: str) -> bool:
@@ -79,7 +82,7 @@ def _releases(step: Step, consumer: str, provider: str) -> bool:
 
 
 def after_undefining(
-    steps: Sequence[Step], facts: Facts, kept: Mapping[str, str] = _NOTHING_KEPT
+    steps: Sequence[Step], facts: Facts, kept: Mapping[str, Reason] = _NOTHING_KEPT
 ) -> Arranged:
     """Let each step that releases all that an instance holds need its domains to be gone.
 
@@ -94,7 +97,7 @@ def after_undefining(
         for uuid in undefined_by(step)
         if isinstance(change.target, DomainDefinition)
     }
-    needing, in_use = [], dict[str, str]()
+    needing, in_use = [], dict[str, Reason]()
     for step in steps:
         domains = [
             one for uuid in _emptied_by(step, facts) for one in facts.domains_of.get(uuid, ())
@@ -102,8 +105,8 @@ def after_undefining(
         needs = [removing.get((one.uuid, one.host)) for one in domains]
         for one, need in zip(domains, needs, strict=True):
             if need is None:
-                why = kept.get(one.uuid, "no step of this plan removes it")
-                reason = f"its domain stays defined on {one.host}, and could be started: {why}"
+                why = kept.get(one.uuid, because("domain-not-in-plan"))
+                reason = because("domain-stays", why, host=one.host)
                 in_use.update(dict.fromkeys(step.because, reason))
         more = tuple(dict.fromkeys(need for need in needs if need and need not in step.needs))
         needing.append(msgspec.structs.replace(step, needs=(*step.needs, *more)) if more else step)
@@ -133,7 +136,7 @@ def undefined_by(step: Step) -> Iterable[str]:
             yield change.target.domain
 
 
-def _without(steps: Sequence[Step], in_use: Mapping[str, str]) -> Arranged:
+def _without(steps: Sequence[Step], in_use: Mapping[str, Reason]) -> Arranged:
     """The steps without those for findings that `in_use` names, by id, with the reason."""
     stay = [step for step in steps if not in_use.keys().isdisjoint(step.because)]
     return Arranged(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 
 from trueup.reconcile.facts import Facts
+from trueup.reconcile.reasons import Reason, because, together
 from trueup.reconcile.steps import (
     AllocationsOf,
     Change,
@@ -62,10 +63,10 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class NoRoom:
-    """A step that no order makes valid, and what it lacks, in words."""
+    """A step that no order makes valid, and what it lacks."""
 
     step: Step
-    reason: str
+    reason: Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +93,7 @@ def ordered(steps: Sequence[Step], facts: Facts) -> Ordered:
         effects.append(room.take(step))
         queue.taken(taken)
     lacking = tuple(
-        NoRoom(
-            step, room.lacking(step) or f"it needs {' and '.join(step.needs)}, which is not made"
-        )
+        NoRoom(step, room.lacking(step) or because("needs-step-not-made", steps=tuple(step.needs)))
         for step in queue.waiting
     )
     return Ordered(tuple(chosen), tuple(effects), lacking)
@@ -109,8 +108,7 @@ def merged(steps: Sequence[Step]) -> Step:
     version = {one: number for change in changes for one, number in change.version.items()}
     change = Change(AllocationsOf(consumers), Held(before), Held(after), version)
     guards = tuple(guard for step in steps for guard in step.guards)
-    because = tuple(reason for step in steps for reason in step.because)
-    return step_of((change,), guards, because)
+    return step_of((change,), guards, tuple(one for step in steps for one in step.because))
 
 
 class _Room:
@@ -134,14 +132,19 @@ class _Room:
         """A resource that a step needs more of than is free; None if it has room."""
         return next(iter(self._missing(step_growth(step), _altered([step]))), None)
 
-    def lacking(self, step: Step) -> str:
-        """What a step lacks, in words."""
-        words = []
+    def lacking(self, step: Step) -> Reason | None:
+        """What a step lacks."""
         missing = self._missing(step_growth(step), _altered([step]))
-        for (uuid, name), amount in missing.items():
-            free = max(0, self._capacity(uuid, name) - self._used[uuid, name])
-            words.append(f"{self._name(uuid)} has {free} of {name} left, needs {amount}")
-        return "; ".join(words)
+        return together(
+            because(
+                "no-room",
+                provider=self._name(uuid),
+                free=max(0, self._capacity(uuid, name) - self._used[uuid, name]),
+                resource_class=name,
+                needs=amount,
+            )
+            for (uuid, name), amount in missing.items()
+        )
 
     def take(self, step: Step) -> Effect:
         """Count a step as written."""

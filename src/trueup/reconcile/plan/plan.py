@@ -14,8 +14,9 @@ from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import DomainRecord, Facts, Holding
 from trueup.reconcile.plan.dependencies import Arranged, after_release, after_undefining, removed_by
 from trueup.reconcile.plan.order import Effect, ordered
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.steps import Step, VersionIs, held_in, parts_of
-from trueup.reconcile.verdicts import CONSUMERS, AuditOptions, Declined, Finding
+from trueup.reconcile.verdicts import CONSUMERS, AuditOptions, Finding
 
 FORMAT = 1
 # cell0 has this uuid in every cloud.
@@ -28,12 +29,12 @@ CONSUMERS_SHARE_MAX = 0.01
 _REMEDIES = {defect.NAME: defect.remedy for defect in DEFECTS}
 
 # The steps for a finding, or why there are none; None: this plan is not about it.
-Remedy = Callable[[Finding, Facts], tuple[Step, ...] | Declined | None]
+Remedy = Callable[[Finding, Facts], tuple[Step, ...] | Reason | None]
 
 _NOTHING_UNREAD: Mapping[str, str] = {}
 
 
-def remedy_of_defect(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def remedy_of_defect(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """What the defect of a finding proposes for it."""
     return _REMEDIES[finding.defect](finding, facts)
 
@@ -68,7 +69,7 @@ class NotPlanned:
     """A confirmed finding for which no step is proposed, and why."""
 
     finding: Finding
-    reason: str
+    reason: Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +188,8 @@ def proposed(
         remedy = _remedied(finding, facts, planned, remedy_of, unread)
         if remedy is None:
             continue
-        if isinstance(remedy, Declined):
-            declined.append(NotPlanned(finding, remedy.reason))
+        if isinstance(remedy, Reason):
+            declined.append(NotPlanned(finding, remedy))
             continue
         found.append(finding)
         steps += remedy
@@ -217,25 +218,25 @@ def _remedied(
     planned: Mapping[str, Finding],
     remedy_of: Remedy,
     unread: Mapping[str, str],
-) -> tuple[Step, ...] | Declined | None:
+) -> tuple[Step, ...] | Reason | None:
     consumers = consumers_of([finding])
     for one in consumers:
         if one in unread:
-            return Declined(f"what {one} holds could not be read again: {unread[one]}")
+            return because("holding-unreadable", consumer=one, error=unread[one])
     if not facts.holdings.keys() >= set(consumers):
-        return Declined("what it holds was not read again")
+        return because("holding-not-read")
     steps = remedy_of(finding, facts)
-    if steps is None or isinstance(steps, Declined):
+    if steps is None or isinstance(steps, Reason):
         return steps
     for consumer in consumers:
         held = facts.holdings[consumer].allocations
         if (held.amounts if held else {}) != facts.consumers.get(consumer, {}):
-            return Declined("what it holds has changed since the second observation")
+            return because("holding-changed")
     # SAFETY: two steps for one subject would each undo what the other writes.
     for part in sorted(part for step in steps for part in _touched(step)):
         if part in planned:
             other = planned[part].id
-            return Declined(f"it conflicts with {other}; audit again after that is repaired")
+            return because("remedies-conflict", finding=other)
     return steps
 
 

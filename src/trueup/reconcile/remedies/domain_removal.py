@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator
 import msgspec
 
 from trueup.reconcile.facts import Domain, DomainRecord, Facts, Instance, instance_state
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.remedies.guarded_steps import fresh
 from trueup.reconcile.rules.residence import contradiction
 from trueup.reconcile.steps import (
@@ -26,13 +27,12 @@ from trueup.reconcile.steps import (
     Step,
     step_of,
 )
-from trueup.reconcile.verdicts import Declined, Finding
-from trueup.reconcile.wording import counted
+from trueup.reconcile.verdicts import Finding
 
 
 def undefining_steps(
     finding: Finding, instance: Instance, facts: Facts, discards: Collection[Discard] = ()
-) -> tuple[Step, ...] | Declined:
+) -> tuple[Step, ...] | Reason:
     """One step for each host that has the domain of a deleted instance.
 
     `discards` is what may be lost with the definitions; whatever else would be lost is a reason to
@@ -40,17 +40,17 @@ def undefining_steps(
     """
     if instance.deleted_at is None:
         # SAFETY: without that time, nova-compute may be deleting the instance at this moment.
-        return Declined("it is not known when its instance was deleted; set deleted_at")
+        return because("deletion-time-unknown")
     # A guest that runs is judged below.
     record_of_nova = msgspec.structs.replace(facts.record(instance.uuid), domains=())
     if reason := contradiction(record_of_nova, facts):
-        return Declined(reason)
+        return reason
     domains = [one for one in facts.domains_of.get(instance.uuid, ()) if one.ours]
     records = [facts.record_of_domain.get((one.host, one.uuid)) for one in domains]
     steps = []
     for domain, record in zip(domains, records, strict=True):
         if reason := _obstacle(domain, record, discards):
-            return Declined(reason)
+            return reason
         assert record is not None
         state = DomainText(record.xml)
         lost = tuple(sorted(_lost(domain, record) & frozenset(discards)))
@@ -60,8 +60,8 @@ def undefining_steps(
     return tuple(steps)
 
 
-def left_to_nova(instance: Instance, facts: Facts) -> str:
-    """Why nova-compute, and not a plan, removes the domain of a deleted instance; or "".
+def left_to_nova(instance: Instance, facts: Facts) -> Reason | None:
+    """Why nova-compute, and not a plan, removes the domain of a deleted instance; or None.
 
     SAFETY: nova-compute finds such an instance by its domain, and then also disconnects its volumes
     and deletes its disks. Once the domain is gone it never does. It does not see rows that are
@@ -72,14 +72,8 @@ def left_to_nova(instance: Instance, facts: Facts) -> str:
     hosts = sorted(host for host in ours if not _nova_compute_is_up(host, instance, facts))
     rows = facts.record(instance.uuid).rows
     if not hosts or all(row.archived or row.deleted_by_hand for row in rows):
-        return ""
-    named = " and ".join(hosts)
-    return (
-        f"its domain is still defined on {named}, and nova-compute there is down: at its start it "
-        "removes the domain with its ports, volumes and disks. If "
-        "running_deleted_instance_action is not 'reap' there, or it will not start again, use "
-        "'trueup ghosts'"
-    )
+        return None
+    return because("domain-left-to-nova", hosts=tuple(hosts))
 
 
 def _nova_compute_is_up(host: str, instance: Instance, facts: Facts) -> bool:
@@ -87,19 +81,16 @@ def _nova_compute_is_up(host: str, instance: Instance, facts: Facts) -> bool:
     return service is not None and service.is_up(facts.taken_at)
 
 
-def unseen(instance: Instance, facts: Facts) -> str:
-    """Why a hypervisor may still run the guest of a deleted instance; or "".
+def unseen(instance: Instance, facts: Facts) -> Reason | None:
+    """Why a hypervisor may still run the guest of a deleted instance; or None.
 
     Where hypervisors are asked, those of the hosts where it was last and where it holds something
     must have answered. Where none is asked, Nova's deleted row is the proof.
     """
     silent = sorted(_hosts_of(instance, facts) - facts.hypervisors_that_answered)
     if not silent or not facts.domains_read:
-        return ""
-    return (
-        f"the hypervisor of {' and '.join(silent)} was not asked or did not answer, and may still "
-        "run its guest: make it answer, or plan without --libvirt, by Nova's deleted row alone"
-    )
+        return None
+    return because("hypervisor-silent", hosts=tuple(silent))
 
 
 def no_domains(instance: Instance, facts: Facts) -> Iterator[Guard]:
@@ -120,26 +111,21 @@ def _hosts_of(instance: Instance, facts: Facts) -> frozenset[str]:
     return frozenset(host for host in (*rows, *(node.host for node in nodes)) if host)
 
 
-def _obstacle(domain: Domain, record: DomainRecord | None, discards: Collection[Discard]) -> str:
-    """Why the definition of a domain is not removed; "" if it can be."""
+def _obstacle(
+    domain: Domain, record: DomainRecord | None, discards: Collection[Discard]
+) -> Reason | None:
+    """Why the definition of a domain is not removed; None if it can be."""
     if domain.active and "guest" not in discards:
-        return (
-            f"its guest is {domain.state} on {domain.host}: find out who uses it; 'trueup ghosts "
-            f"--domain {domain.uuid}' stops it"
-        )
+        return because("guest-runs", state=domain.state, host=domain.host, domain=domain.uuid)
     if record is None:
-        return "its definition was not read; 'trueup plan --libvirt' and 'trueup ghosts' read it"
+        return because("definition-not-read")
     if record.managed_save and "managed-save" not in discards:
-        return (
-            f"the memory of its guest is saved on {domain.host}, and would be lost: start it from "
-            "there if it is needed, or name 'trueup ghosts --discard managed-save'"
-        )
+        return because("guest-memory-saved", host=domain.host)
     if record.snapshots:
-        return (
-            f"libvirt has {counted(record.snapshots, 'snapshot')} of it on {domain.host}: remove "
-            f"what libvirt knows of them with 'virsh snapshot-delete --metadata {domain.name} NAME'"
+        return because(
+            "domain-has-snapshots", snapshots=record.snapshots, host=domain.host, domain=domain.name
         )
-    return ""
+    return None
 
 
 def _lost(domain: Domain, record: DomainRecord) -> frozenset[Discard]:

@@ -9,20 +9,19 @@ from dataclasses import replace
 
 from trueup.reconcile.expected import Ambiguous, Known, Share, Unknown, held_of
 from trueup.reconcile.facts import Facts, Migration, outside_trees
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.remedies.guarded_steps import abandoned_host, guarded_step, no_guest
 from trueup.reconcile.rules.claims import OnHost, elsewhere
 from trueup.reconcile.rules.moves import first_that_may_run, left_by
 from trueup.reconcile.rules.should_hold import by_class, should_hold
 from trueup.reconcile.steps import Guard, MigrationState, Step
 from trueup.reconcile.verdicts import (
-    Declined,
     Evidence,
     Finding,
     Severity,
     Structure,
     Subject,
     Unchecked,
-    amounts_in_words,
     holding,
     instance_evidence,
 )
@@ -39,8 +38,12 @@ def replacing(
         return Unchecked(
             subject,
             where,
-            f"holds {amounts_in_words(claim.held, names)}, should hold "
-            f"{amounts_in_words(claim.wanted.known, names) or 'nothing'}; {reason}",
+            because(
+                "not-repairable",
+                reason,
+                holds=holding(claim.held, names),
+                should_hold=holding(claim.wanted.known, names),
+            ),
         )
     right = should_hold(claim, facts)
     should = () if isinstance(right, Unknown) else holding(right, names)
@@ -55,12 +58,12 @@ def replacing(
 
 def replaced(
     claim: OnHost, finding: Finding, facts: Facts, guards: Iterable[Guard] = ()
-) -> tuple[Step, ...] | Declined:
+) -> tuple[Step, ...] | Reason:
     """The step: all that it should hold, by its own consumer, in one request."""
     uuid, right = claim.instance.uuid, should_hold(claim, facts)
     held = facts.holdings[uuid].allocations
     if held is None or isinstance(right, Unknown):
-        return Declined("what it should hold is not known")
+        return because("claim-unknown")
     every = (
         *guests_on(elsewhere(claim, facts), claim, facts),
         *sources_down((), claim, facts),
@@ -70,7 +73,7 @@ def replaced(
     return guarded_step(after, facts, finding, claim.instance, every)
 
 
-def with_owner(claim: OnHost, finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined:
+def with_owner(claim: OnHost, finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """The step: the same amounts, counted for the instance's own project and user.
 
     The consumer's type stays as it is, also where it has none.
@@ -78,19 +81,16 @@ def with_owner(claim: OnHost, finding: Finding, facts: Facts) -> tuple[Step, ...
     instance = claim.instance
     held = facts.holdings[instance.uuid].allocations
     if held is None:
-        return Declined("it holds nothing now")
+        return because("holds-nothing-now")
     after = replace(held, project=instance.project, user=instance.user)
     return guarded_step({instance.uuid: after}, facts, finding, instance)
 
 
-def obstacle(claim: OnHost, facts: Facts) -> str:
-    """Why it is not known what the instance should hold, or why nothing may be released; or ""."""
+def obstacle(claim: OnHost, facts: Facts) -> Reason | None:
+    """Why it is not known what it should hold, or why nothing may be released; or None."""
     if _is_spread(claim, facts):
         # SAFETY: it has one claim, not two, and may have got it when all of it was of one host.
-        return (
-            "together that is what it should hold: a provider may have been moved from the tree of "
-            "its host to the other"
-        )
+        return because("claim-spread")
     right = should_hold(claim, facts)
     if isinstance(right, Unknown):
         return right.reason
@@ -98,13 +98,13 @@ def obstacle(claim: OnHost, facts: Facts) -> str:
         # SAFETY: it may still run the guest, and its nova-compute writes when it cleans up.
         return reason
     if right == claim.held:
-        return "it is not known why it holds resources of another provider"
+        return because("other-provider-unexplained")
     known = facts.nodes_by_uuid.keys() | {row.uuid for row in facts.deleted_compute_nodes}
     strangers = sorted(elsewhere(claim, facts) - known)
     if strangers:
-        named = ", ".join(facts.provider_names.get(one, one) for one in strangers)
-        return f"{named} is of no compute node that any cell knows"
-    return ""
+        named = tuple(facts.provider_names.get(one, one) for one in strangers)
+        return because("provider-of-no-node", providers=named)
+    return None
 
 
 def _is_spread(claim: OnHost, facts: Facts) -> bool:
@@ -125,8 +125,8 @@ def guests_on(roots: Iterable[str], claim: OnHost, facts: Facts) -> Iterator[Gua
 
 def running_source(
     roots: Container[str], claim: OnHost, facts: Facts, *, others: bool = True
-) -> str:
-    """Why a host that it was evacuated from may still run the guest; empty: none may.
+) -> Reason | None:
+    """Why a host that it was evacuated from may still run the guest; None: none may.
 
     Those are the hosts with these roots from which an evacuation was tried, and all that have not
     cleaned up. Without `others`, these count only if it is not known which host it is.

@@ -25,6 +25,7 @@ from trueup.reconcile.facts import (
     grouped,
     instance_state,
 )
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.remedies.bindings import (
     WrongBinding,
     binding_changes,
@@ -51,18 +52,13 @@ from trueup.reconcile.steps import (
     allocations_step,
     step_of,
 )
-from trueup.reconcile.verdicts import Declined, Finding
+from trueup.reconcile.verdicts import Finding
 
-_UNGUARDED = Declined(
-    "the binding profile of a port would have to be written, and Neutron gives no revision "
-    "number of the port, so nothing would guard the write"
-)
+_UNGUARDED = because("port-without-revision")
 
 
 # A consumer type as Placement's API takes one.
 _CONSUMER_TYPE = re.compile(r"[A-Z0-9_]+")
-# The defects that report allocations that Placement does not list, by the kind of fault.
-_TOLD_BY = {"consumerless": "consumerless-allocation", "dangling": "dangling-rows"}
 
 
 def guarded_step(
@@ -71,7 +67,7 @@ def guarded_step(
     finding: Finding,
     instance: Instance,
     guards: Iterable[Guard] = (),
-) -> tuple[Step, ...] | Declined:
+) -> tuple[Step, ...] | Reason:
     """The step that leaves these consumers with `after`.
 
     Its guards are the state of the instance, that its cell is not behind, the compute node of its
@@ -84,7 +80,7 @@ def guarded_step(
     """
     written = {one: held for one, held in after.items() if facts.holdings[one].allocations != held}
     if not written:
-        return Declined("it holds what it should now")
+        return because("right-now")
     moves = (
         MigrationState(row.cell, row.instance, row.uuid, row.status)
         for row in facts.migrations_of.get(instance.uuid, ())
@@ -95,7 +91,7 @@ def guarded_step(
         or _not_allowed(written.values(), facts)
         or _kept_of_nothing(written, facts)
     ):
-        return Declined(reason)
+        return reason
     found = as_found(instance, facts.record(instance.uuid), facts)
     all_guards = (
         *_settled(instance, facts),
@@ -127,8 +123,8 @@ def _where_found(instance: Instance, facts: Facts) -> Iterator[Guard]:
         yield from no_guest(one.host, instance, facts)
 
 
-def unlisted_rows(after: Mapping[str, Allocations | None], facts: Facts) -> str:
-    """Which of these consumers may have rows that Placement does not list; or "".
+def unlisted_rows(after: Mapping[str, Allocations | None], facts: Facts) -> Reason | None:
+    """Which of these consumers may have rows that Placement does not list; or None.
 
     SAFETY: a write for a consumer deletes all its rows, and an undo restores what was listed. Where
     it is not shown whose such usage is, it may be that of one who holds nothing.
@@ -137,12 +133,12 @@ def unlisted_rows(after: Mapping[str, Allocations | None], facts: Facts) -> str:
     of_nobody = [row for row in facts.ledger_faults if row.resource_class and not row.consumers]
     for one, allocations in after.items():
         if fault := known.get(one):
-            return _in_the_way("are", fault, facts)
+            return because("rows-unlisted", provider=_name_of(fault, facts))
         amounts = allocations.amounts if allocations and one not in facts.consumers else {}
         for fault in of_nobody:
             if fault.resource_class in amounts.get(fault.subject, {}):
-                return _in_the_way("may be", fault, facts)
-    return ""
+                return because("rows-maybe-its-own", provider=_name_of(fault, facts))
+    return None
 
 
 def _unlisted_by_consumer(facts: Facts) -> Mapping[str, LedgerFault]:
@@ -150,41 +146,37 @@ def _unlisted_by_consumer(facts: Facts) -> Mapping[str, LedgerFault]:
     return {canonical_uuid(one): row for row in facts.ledger_faults for one in row.consumers}
 
 
-def _in_the_way(verb: str, fault: LedgerFault, facts: Facts) -> str:
-    where = facts.provider_names.get(fault.subject, fault.subject)
-    return (
-        f"Placement has allocations that it does not list ({where}), and that {verb} its own: a "
-        f"step would delete them. Repair them first, as {_TOLD_BY[fault.kind]} says; then audit "
-        "again"
-    )
+def _name_of(fault: LedgerFault, facts: Facts) -> str:
+    return facts.provider_names.get(fault.subject, fault.subject)
 
 
-def _not_allowed(after: Iterable[Allocations | None], facts: Facts) -> str:
-    """What Placement would refuse of these allocations, and why; or ""."""
+def _not_allowed(after: Iterable[Allocations | None], facts: Facts) -> Reason | None:
+    """What Placement would refuse of these allocations, and why; or None."""
     kept = [one for one in after if one]
     for one in kept:
         if not one.project or not one.user:
-            return "Nova names no project or no user of it, and Placement takes nothing of nobody"
+            return because("no-owner")
         if one.consumer_type and not _CONSUMER_TYPE.fullmatch(one.consumer_type):
-            return (
-                f"its consumer type {one.consumer_type!r} is not one that Placement takes: correct "
-                "that row of `consumer_types`, and plan again"
-            )
+            return because("consumer-type-refused", consumer_type=one.consumer_type)
     for uuid, row in chain.from_iterable(one.amounts.items() for one in kept):
         stocks = facts.providers[uuid].inventories if uuid in facts.providers else {}
         for name, amount in row.items():
             stock = stocks.get(name)
             if stock and not stock.allows(amount):
-                return (
-                    f"{facts.provider_names[uuid]} gives {name} from {stock.min_unit} to "
-                    f"{stock.max_unit} in steps of {stock.step_size}, so Placement would refuse "
-                    f"{amount}: correct that inventory, and plan again"
+                return because(
+                    "amount-refused",
+                    provider=facts.provider_names[uuid],
+                    resource_class=name,
+                    min_unit=stock.min_unit,
+                    max_unit=stock.max_unit,
+                    step_size=stock.step_size,
+                    amount=amount,
                 )
-    return ""
+    return None
 
 
-def _kept_of_nothing(after: Mapping[str, Allocations | None], facts: Facts) -> str:
-    """What is kept of a class that its provider has no inventory of; or "".
+def _kept_of_nothing(after: Mapping[str, Allocations | None], facts: Facts) -> Reason | None:
+    """What is kept of a class that its provider has no inventory of; or None.
 
     As after half a reshape. Placement refuses the write, whatever else that corrects.
     """
@@ -193,11 +185,12 @@ def _kept_of_nothing(after: Mapping[str, Allocations | None], facts: Facts) -> s
         stocks = facts.providers[uuid].inventories if uuid in facts.providers else row
         for name in sorted(row.keys() - stocks.keys()):
             if any(name in amounts.get(uuid, {}) for amounts in held):
-                return (
-                    f"{facts.provider_names[uuid]} has no inventory of the {name} that it would "
-                    "keep, so Placement would refuse the write: correct that first, and plan again"
+                return because(
+                    "kept-class-without-inventory",
+                    provider=facts.provider_names[uuid],
+                    resource_class=name,
                 )
-    return ""
+    return None
 
 
 def with_share(share: Share, held: Amounts, right: Amounts) -> Amounts:
@@ -211,7 +204,7 @@ def with_share(share: Share, held: Amounts, right: Amounts) -> Amounts:
     return {uuid: row for uuid, row in after.items() if row}
 
 
-def bindings_step(finding: Finding, instance: Instance, facts: Facts) -> Step | Declined:
+def bindings_step(finding: Finding, instance: Instance, facts: Facts) -> Step | Reason:
     """The step that makes the profiles of its ports name what the instance holds."""
     holding = facts.holdings[instance.uuid]
     found = as_found(instance, facts.record(instance.uuid), facts)
@@ -220,7 +213,7 @@ def bindings_step(finding: Finding, instance: Instance, facts: Facts) -> Step | 
         return _UNGUARDED
     changes = binding_changes(wrong)
     if not changes:
-        return Declined("the binding profiles of its ports name what it holds now")
+        return because("bindings-right-now")
     where = (*_settled(instance, facts), *_where_found(instance, facts))
     return step_of(changes, (*where, _holds(instance.uuid, facts)), (finding.id,))
 
@@ -288,10 +281,10 @@ def traits_step(
 
 def removal_steps(
     root: Provider, facts: Facts, finding: Finding, guards: Iterable[Guard]
-) -> tuple[Step, ...] | Declined:
+) -> tuple[Step, ...] | Reason:
     """The steps that delete a tree, the deepest providers first; each needs those below it."""
     if broken := facts.broken_roots.get(root.uuid):
-        return Declined(f"its tree is broken, and repaired first: {broken}")
+        return because("tree-broken", broken=str(broken))
     tree = facts.trees[root.uuid]
     contents = {row.uuid: _contents(row) for row in tree}
     return deletions(root, tree, contents, (finding.id,), guards)

@@ -14,6 +14,7 @@ from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import SourceStatus
 from trueup.reconcile.report.audit_view import ShownAudit
 from trueup.reconcile.report.effects import FindingEffect, Miscount
+from trueup.reconcile.report.reasons import in_words, reason_document
 from trueup.reconcile.verdicts import (
     Acknowledged,
     Acknowledgement,
@@ -129,7 +130,11 @@ def _finding(row: Finding, audit: Audit, effect: FindingEffect) -> Document:
             ],
             "quota": _quota(effect.quota),
         },
-        "remedy": {"steps": len(effect.steps), "declined": effect.declined or None},
+        "remedy": {
+            "steps": len(effect.steps),
+            "declined": in_words(effect.declined) or None,
+            "why": reason_document(effect.declined),
+        },
         "evidence": row.evidence,
     }
 
@@ -147,7 +152,12 @@ def _reasoned(rows: Iterable[Unchecked | LeftAlone | Remark]) -> list[Document]:
 
 
 def _with_reason(row: Unchecked | LeftAlone | Remark) -> Document:
-    return {"subject": _subject(row.subject), "where": row.where, "reason": row.reason}
+    return {
+        "subject": _subject(row.subject),
+        "where": row.where,
+        "reason": in_words(row.reason),
+        "why": reason_document(row.reason),
+    }
 
 
 def _age(since: datetime | None, audit: Audit) -> Document:
@@ -169,5 +179,5 @@ def _acknowledgement(one: Acknowledgement) -> Document:
 def _acknowledged(row: Acknowledged) -> Document:
     return _acknowledgement(row.acknowledgement) | {
         "expired": row.expired,
-        "answered": list(row.answered),
+        "answered": list(map(in_words, row.answered)),
     }

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from trueup.reconcile.report.audit_view import ShownAudit
 from trueup.reconcile.report.effects import FindingEffect
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.report.tables import Cell, Columns, EvidenceCell, Table
 from trueup.reconcile.verdicts import (
     Acknowledged,
@@ -91,29 +92,29 @@ def _because(one: Acknowledgement) -> dict[str, str]:
 def _acknowledged(row: Acknowledged, sources: Collection[str]) -> _Row:
     """What it answers, or why nothing. The `sources` are all cells by name, and others."""
     one = row.acknowledgement
-    words = _because(one) | ({"provider": one.provider} if one.provider else {})
+    said = _because(one) | ({"provider": one.provider} if one.provider else {})
     if row.expired:
-        words["reason"] = "it has expired, and answers nothing any more"
+        said["reason"] = "it has expired, and answers nothing any more"
     elif row.answered:
-        words["answers"] = "; ".join(row.answered)
+        said["answers"] = "; ".join(map(in_words, row.answered))
     elif one.kind == "finding":
-        words["reason"] = "there is no such finding any more; it can be taken out of the file"
+        said["reason"] = "there is no such finding any more; it can be taken out of the file"
     elif one.kind == "lagging-replica" and one.name not in sources:
-        words["reason"] = "no cell has this name"
+        said["reason"] = "no cell has this name"
     elif one.kind in ("host-gone", "foreign-owner", "unoffered-class"):
-        words["reason"] = "nothing in this audit is about this name"
-    return "acknowledged", "", "", one.kind, one.name, "", "", "", words
+        said["reason"] = "nothing in this audit is about this name"
+    return "acknowledged", "", "", one.kind, one.name, "", "", "", said
 
 
 def _left_alone(row: LeftAlone, now: datetime) -> _Row:
-    [words] = _reasoned("left alone", [row])
-    return (*words[:6], _age(row.since, now), *words[7:])
+    [left] = _reasoned("left alone", [row])
+    return (*left[:6], _age(row.since, now), *left[7:])
 
 
 def _reasoned(verdict: str, rows: Iterable[Unchecked | LeftAlone | Remark]) -> Iterator[_Row]:
     for row in rows:
         subject = row.subject
-        reason = {"reason": row.reason}
+        reason = {"reason": in_words(row.reason)}
         yield verdict, "", "", subject.kind, subject.uuid, row.where, "", "", reason
 
 

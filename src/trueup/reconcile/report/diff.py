@@ -7,6 +7,7 @@ from typing import Literal
 
 from trueup.reconcile.plan import Effect, Plan
 from trueup.reconcile.report.guards import guard_in_words
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.report.states import before_and_after
 from trueup.reconcile.report.words import evidence_in_words
 from trueup.reconcile.steps import Step
@@ -41,7 +42,7 @@ def plan_diff(plan: Plan) -> Iterator[DiffLine]:
         for need in step.needs:
             yield DiffLine("note", f"  after: {need}")
     for one in plan.declined:
-        yield DiffLine("declined", f"no step for {one.finding.id}: {one.reason}")
+        yield DiffLine("declined", f"no step for {one.finding.id}: {in_words(one.reason)}")
 
 
 def _header(plan: Plan) -> Iterator[DiffLine]:

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import Allocations, Facts, Holding
 from trueup.reconcile.plan import consumers_of, project_effects, proposed
+from trueup.reconcile.reasons import Reason
 from trueup.reconcile.steps import Step, step_growth
-from trueup.reconcile.verdicts import Declined, Finding, in_order, plain_words
+from trueup.reconcile.verdicts import Finding, in_order, plain_words
 
 _DEFECTS = {defect.NAME: defect for defect in DEFECTS}
 _Counts = Counter[tuple[str, str]]
@@ -49,7 +50,7 @@ class FindingEffect:
     capacity: tuple[Miscount, ...]
     quota: tuple[Miscount, ...]
     steps: tuple[Step, ...] = ()
-    declined: str = ""
+    declined: Reason | None = None
 
 
 def effects_of(
@@ -95,12 +96,12 @@ def _holding(uuid: str, owner: str, facts: Facts) -> Holding:
 
 def _effect(
     finding: Finding,
-    steps: tuple[Step, ...] | Declined,
-    declined: Mapping[str, str],
+    steps: tuple[Step, ...] | Reason,
+    declined: Mapping[str, Reason],
     facts: Facts,
 ) -> FindingEffect:
-    if isinstance(steps, Declined):
-        return FindingEffect((), (), declined=steps.reason)
+    if isinstance(steps, Reason):
+        return FindingEffect((), (), declined=steps)
     providers: _Counts = Counter()
     projects: _Counts = Counter()
     for step in steps:
@@ -110,7 +111,7 @@ def _effect(
             {(row.project, row.resource_class): row.change for row in project_effects(step)}
         )
     names = facts.provider_names
-    reason = declined.get(finding.id, "")
+    reason = declined.get(finding.id)
     return FindingEffect(
         capacity=_miscounts(providers, names),
         quota=_miscounts(projects, {}),

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from trueup.reconcile.facts import Facts
 from trueup.reconcile.plan import Plan
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.report.tables import Cell, Columns, Table
 from trueup.reconcile.runbooks.ghosts import Comparison
 from trueup.reconcile.steps import Change, DomainDefinition, Step, consumers_in, growth, held_in
@@ -67,7 +68,7 @@ def _row(row: Comparison, plan: str, facts: Facts) -> tuple[Cell, ...]:
         _nova(row, facts),
         _hypervisors(row),
         amounts_in_words(row.held, facts.provider_names) or "nothing",
-        "; ".join(row.verdicts) or ("they agree" if row.agree else "they differ"),
+        "; ".join(map(in_words, row.verdicts)) or ("they agree" if row.agree else "they differ"),
         plan,
     )
 
@@ -94,11 +95,11 @@ def _planned(plan: Plan) -> Mapping[str, str]:
     """What the plan does, by instance."""
     found: dict[str, list[str]] = {}
     for step in plan.steps:
-        for uuid, words in _actions(step, plan):
-            found.setdefault(uuid, []).append(words)
+        for uuid, action in _actions(step, plan):
+            found.setdefault(uuid, []).append(action)
     for one in plan.declined:
-        found.setdefault(one.finding.subject.uuid, []).append(f"no step: {one.reason}")
-    return {uuid: "; ".join(words) for uuid, words in found.items()}
+        found.setdefault(one.finding.subject.uuid, []).append(f"no step: {in_words(one.reason)}")
+    return {uuid: "; ".join(actions) for uuid, actions in found.items()}
 
 
 def _actions(step: Step, plan: Plan) -> Iterator[tuple[str, str]]:

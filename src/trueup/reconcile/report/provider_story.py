@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from trueup.reconcile.audit import Observation
 from trueup.reconcile.facts import ComputeNode, ComputeService, Facts, Provider
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.report.story import Section, Story, at, concern, make_story, silent
 from trueup.reconcile.rules.residence import Undetermined, provider_of
 from trueup.reconcile.verdicts import Subject
@@ -159,7 +160,7 @@ def _host(name: str, nodes: Iterable[ComputeNode], facts: Facts) -> Iterator[str
         yield f"{cell} has its compute node {node.node}, with uuid {node.uuid}."
         provider = provider_of(node, facts)
         if isinstance(provider, Undetermined):
-            yield f"Its provider is not known: {provider.reason}."
+            yield f"Its provider is not known: {in_words(provider.reason)}."
         yield from _service(facts.service_of(node.cell, node.host), facts)
         on_it = (r for r in facts.alive.values() if (r.cell, r.host) == (node.cell, name))
         states = Counter(row.vm_state or "no state" for row in on_it)

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A rebuilt ledger as tables: each difference with its reason, or how many there are for each."""
 
+from collections import Counter
 from collections.abc import Iterable
 
 from trueup.reconcile.facts import ComputeNode
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.report.tables import Columns, Table
-from trueup.reconcile.runbooks.rebuild_consumers import LedgerLine, counted_by_reason
+from trueup.reconcile.runbooks.rebuild_consumers import LedgerLine
 
 REBUILD_COLUMNS: Columns = ("Kind", "Subject", "Name", "Old", "New", "Reason")
 REASON_COLUMNS: Columns = ("Kind", "Count", "Reason")
@@ -15,16 +17,22 @@ UNREPORTED_COLUMNS: Columns = ("Provider", "Host", "Node")
 def rebuild_table(lines: Iterable[LedgerLine]) -> Table:
     """One row for each difference."""
     return REBUILD_COLUMNS, [
-        (one.kind, one.uuid, one.name, one.old or "nothing", one.new or "nothing", one.reason)
+        (
+            one.kind,
+            one.uuid,
+            one.name,
+            one.old or "nothing",
+            one.new or "nothing",
+            in_words(one.reason),
+        )
         for one in lines
     ]
 
 
 def reasons_table(lines: Iterable[LedgerLine]) -> Table:
     """One row for each kind and reason."""
-    return REASON_COLUMNS, [
-        (kind, number, reason) for (kind, reason), number in counted_by_reason(lines).items()
-    ]
+    counts = Counter((one.kind, in_words(one.reason)) for one in lines)
+    return REASON_COLUMNS, [(kind, n, reason) for (kind, reason), n in sorted(counts.items())]
 
 
 def unreported_table(nodes: Iterable[ComputeNode]) -> Table:

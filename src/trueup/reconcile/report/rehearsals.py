@@ -2,7 +2,9 @@
 """A rehearsal as a table: its steps, what the audit says afterwards, and usage before and after."""
 
 from trueup.reconcile.copies.rehearse import Rehearsal
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.report.tables import Cell, Table
+from trueup.reconcile.runs.journal import Outcome
 
 REHEARSAL_COLUMNS = ("What", "Subject", "Before", "After", "Result")
 
@@ -10,7 +12,13 @@ REHEARSAL_COLUMNS = ("What", "Subject", "Before", "After", "Result")
 def rehearsal_table(shown: Rehearsal) -> Table:
     """One row for each step, each finding that is left, new or not judged, and so on."""
     rows: list[tuple[Cell, ...]] = [
-        ("step", " ".join(sorted(step.subjects)), "", "", _words(outcome.result, outcome.reason))
+        (
+            "step",
+            " ".join(sorted(step.subjects)),
+            "",
+            "",
+            _ended(outcome),
+        )
         for step, outcome in shown.outcomes
     ]
     rows += [
@@ -20,7 +28,10 @@ def rehearsal_table(shown: Rehearsal) -> Table:
     judged = (("left", shown.left), ("new", shown.new), ("not judged", shown.unjudged))
     for word, findings in judged:
         rows += [("finding", row.subject.uuid, "", "", f"{word}: {row.defect}") for row in findings]
-    rows += [("could not check", row.subject.uuid, "", "", row.reason) for row in shown.unchecked]
+    rows += [
+        ("could not check", row.subject.uuid, "", "", in_words(row.reason))
+        for row in shown.unchecked
+    ]
     rows += [
         ("could not check", answer.source, "", "", f"did not answer: {answer.reason}")
         for answer in shown.missing
@@ -38,5 +49,6 @@ def rehearsal_table(shown: Rehearsal) -> Table:
     return REHEARSAL_COLUMNS, rows
 
 
-def _words(result: str, reason: str) -> str:
-    return f"{result}: {reason}" if reason else result
+def _ended(outcome: Outcome) -> str:
+    reason = in_words(outcome.reason)
+    return f"{outcome.result}: {reason}" if reason else outcome.result

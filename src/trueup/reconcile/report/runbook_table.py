@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trueup.reconcile.report.deeds import deed
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.report.tables import Cell, Columns, Table
 from trueup.reconcile.runbooks.preflight import Prepared
 from trueup.reconcile.runs.journal import StepOutcome
@@ -33,7 +34,7 @@ def runbook_table(view: RunbookView) -> Table:
     """Rows of the preflight, of the steps, and of what was verified."""
     checks = view.prepared.checks if view.prepared else ()
     rows: list[tuple[Cell, ...]] = [
-        (one.part, one.subject, one.found, one.outlook.value, one.then) for one in checks
+        (one.part, one.subject, one.found, one.outlook.value, in_words(one.then)) for one in checks
     ]
     rows += [tuple(row.values()) for row in _steps(view)]
     rows += [("verified", "", one, "left", "run this again") for one in view.left or ()]
@@ -51,7 +52,7 @@ def runbook_document(view: RunbookView) -> Mapping[str, Any]:
         "permanent": prepared.permanent if prepared else "",
         "checks": [
             {"part": one.part, "subject": one.subject, "found": one.found,
-             "verdict": one.outlook.value, "then": one.then}
+             "verdict": one.outlook.value, "then": in_words(one.then)}
             for one in (prepared.checks if prepared else ())
         ],
         "steps": list(_steps(view)),
@@ -64,7 +65,7 @@ def _steps(view: RunbookView) -> list[dict[str, str]]:
     names = view.prepared.plan.provider_names if view.prepared else {}
     if view.outcomes:
         return [
-            _row(number, step, names, outcome.result, outcome.reason)
+            _row(number, step, names, outcome.result, in_words(outcome.reason))
             for number, (step, outcome) in enumerate(view.outcomes, 1)
         ]
     steps = view.prepared.plan.steps if view.prepared else ()

@@ -12,6 +12,7 @@ from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.report.audit_document import moment
 from trueup.reconcile.report.audit_view import ShownAudit
 from trueup.reconcile.report.effects import FindingEffect
+from trueup.reconcile.report.reasons import in_words, reason_document
 from trueup.reconcile.report.words import evidence_in_words
 from trueup.reconcile.verdicts import Acknowledgement, Finding, Severity
 from trueup.reconcile.wording import counted
@@ -71,7 +72,9 @@ def _driver(version: str) -> Document:
 
 
 def _result(row: Finding, effect: FindingEffect) -> Document:
-    words = "; ".join(f"{label}: {text}" for label, text in evidence_in_words(row.evidence).items())
+    evidence = "; ".join(
+        f"{label}: {text}" for label, text in evidence_in_words(row.evidence).items()
+    )
     title = DEFECTS[_RULES[row.defect]].TITLE
     places = [("resource", row.where)] if row.where else []
     places.append((row.subject.kind, row.subject.uuid))
@@ -79,7 +82,7 @@ def _result(row: Finding, effect: FindingEffect) -> Document:
         "ruleId": row.defect,
         "ruleIndex": _RULES[row.defect],
         "level": _LEVELS[row.severity],
-        "message": {"text": f"{row.subject}: {title}. {words}"},
+        "message": {"text": f"{row.subject}: {title}. {evidence}"},
         "locations": [
             {"logicalLocations": [{"name": name, "kind": kind} for kind, name in places]}
         ],
@@ -89,7 +92,8 @@ def _result(row: Finding, effect: FindingEffect) -> Document:
             "since": moment(row.since) if row.since else None,
             "capacity": [one.words for one in effect.capacity],
             "quota": [one.words for one in effect.quota],
-            "declined": effect.declined or None,
+            "declined": in_words(effect.declined) or None,
+            "reason": reason_document(effect.declined),
         },
     }
 
@@ -112,9 +116,9 @@ def _notifications(what: ShownAudit) -> Iterator[Document]:
     yield from _notified(
         "error", (f"{row.source} did not answer: {row.reason}" for row in audit.coverage.missing)
     )
-    yield from _notified(
-        "warning", (f"Could not check {row.subject}: {row.reason}" for row in audit.unchecked)
-    )
+    for row in audit.unchecked:
+        [said] = _notified("warning", [f"Could not check {row.subject}: {in_words(row.reason)}"])
+        yield said | {"properties": {"reason": reason_document(row.reason)}}
 
 
 def _notified(level: str, texts: Iterable[str]) -> Iterator[Document]:

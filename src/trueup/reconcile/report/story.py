@@ -9,8 +9,10 @@ from typing import Any
 from trueup.reconcile.audit import Audit, Observation
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import Amounts, Facts
+from trueup.reconcile.reasons import Reason
 from trueup.reconcile.report.audit_document import moment
 from trueup.reconcile.report.effects import FindingEffect, effects_of
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.report.states import before_and_after
 from trueup.reconcile.report.words import evidence_in_words
 from trueup.reconcile.rules.claims import NotCertain, claim_of
@@ -68,7 +70,7 @@ class Concern:
         return tuple(row for row in self.audit.every_finding if self._about(row))
 
     @property
-    def unchecked(self) -> tuple[str, ...]:
+    def unchecked(self) -> tuple[Reason, ...]:
         """Why they could not be checked, themselves or the host that they are on."""
         own = (row.reason for row in self.audit.unchecked if row.subject.uuid in self.subjects)
         claims = (
@@ -88,7 +90,7 @@ class Concern:
         return tuple(dict.fromkeys(every))
 
     @property
-    def left_alone(self) -> tuple[tuple[str, str], ...]:
+    def left_alone(self) -> tuple[tuple[str, Reason], ...]:
         """Of which subject, in words, and why."""
         rows = (row for row in self.audit.left_alone if row.subject.uuid in self.subjects)
         return tuple((self._who(row.subject), row.reason) for row in rows)
@@ -135,17 +137,19 @@ def _verdicts(about: Concern) -> Iterator[str]:
     muted = {one.finding.id: one.acknowledgement for one in about.audit.muted}
     for row in about.findings:
         yield f"{row.severity.value}: {row.defect}. {_DEFECTS[row.defect].TITLE}."
-        for label, words in evidence_in_words(row.evidence).items():
-            yield f"Evidence, {label}: {words}."
+        for label, text in evidence_in_words(row.evidence).items():
+            yield f"Evidence, {label}: {text}."
         if one := muted.get(row.id):
             yield f"It is muted until {one.until.isoformat()}: {one.reason}."
     for reason in about.unchecked:
-        yield f"It could not be checked: {reason}."
+        yield f"It could not be checked: {in_words(reason)}."
     for who, reason in about.left_alone:
-        yield f"{who} is left alone: {reason}."
+        yield f"{who} is left alone: {in_words(reason)}."
     if not (about.findings or about.unchecked or about.left_alone):
         gap = about.facts.coverage.gap
-        yield f"Nothing wrong is found, but {gap}." if gap else "Nothing is wrong with it."
+        yield (
+            f"Nothing wrong is found, but {in_words(gap)}." if gap else "Nothing is wrong with it."
+        )
 
 
 def _repairs(
@@ -156,7 +160,7 @@ def _repairs(
     for row in findings:
         effect = effects[row.id]
         if effect.declined:
-            yield f"No step is proposed for {row.id}: {effect.declined}."
+            yield f"No step is proposed for {row.id}: {in_words(effect.declined)}."
             continue
         yield f"For {row.id}: {_DEFECTS[row.defect].REMEDY}."
         for step in effect.steps:
@@ -169,8 +173,8 @@ def _repairs(
         yield "trueup plan --out plan.json makes this plan, after a second observation."
 
 
-def _flat(words: Mapping[str, str]) -> str:
-    return "; ".join(f"{held} on {name}" for name, held in words.items()) or "nothing"
+def _flat(state: Mapping[str, str]) -> str:
+    return "; ".join(f"{held} on {name}" for name, held in state.items()) or "nothing"
 
 
 def _awaited(about: Concern) -> Iterator[str]:
@@ -179,7 +183,7 @@ def _awaited(about: Concern) -> Iterator[str]:
     for source in about.facts.coverage.behind:
         yield f"A newer answer of {source.source}: {source.behind}."
     for who, reason in about.left_alone:
-        yield f"The end of what is going on: {'' if who == 'It' else who + ', '}{reason}."
+        yield f"The end of what is going on: {'' if who == 'It' else who + ', '}{in_words(reason)}."
 
 
 def amounts_or_nothing(amounts: Amounts, facts: Facts) -> str:

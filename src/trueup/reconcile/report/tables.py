@@ -12,6 +12,7 @@ from datetime import datetime
 
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.plan import Plan
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.report.states import before_and_after
 from trueup.reconcile.report.words import evidence_in_words
 from trueup.reconcile.runs.journal import Journal, StepOutcome
@@ -58,7 +59,7 @@ def plan_table(plan: Plan, names: Mapping[str, str]) -> Table:
 def outcome_table(outcomes: Iterable[StepOutcome]) -> Table:
     """How each step of a run ended."""
     return OUTCOME_COLUMNS, [
-        (_subjects(step), outcome.result, _defects(step), outcome.reason)
+        (_subjects(step), outcome.result, _defects(step), in_words(outcome.reason))
         for step, outcome in outcomes
     ]
 
@@ -99,7 +100,7 @@ def run_table(journal: Journal) -> Table:
                 step_result(step, journal),
                 _moment(moment) if moment else "",
                 _defects(step),
-                f"taken back by {undo}" if undo else outcome.reason if outcome else "",
+                f"taken back by {undo}" if undo else in_words(outcome.reason) if outcome else "",
                 " ".join(outcome.request_ids) if outcome else "",
             )
         )
@@ -123,7 +124,7 @@ def verified_table(rows: Iterable[Verified]) -> Table:
             row.finding.id,
             row.state.value,
             " ".join(one.id for one in row.others) or row.finding.id * (row.state in FOUND_AGAIN),
-            row.reason,
+            in_words(row.reason),
         )
         for row in rows
     ]

@@ -15,8 +15,13 @@ def _words(value: Value) -> str:
     if isinstance(value, Mapping):
         return _structure(value)
     if isinstance(value, list | tuple):
-        return "; ".join(_structure(row) for row in value) or "nothing"
+        return structures(value)
     return "" if value is None else str(value)
+
+
+def structures(rows: Iterable[Structure]) -> str:
+    """`VCPU=1 MEMORY_MB=64 on devstack1; …`, or `nothing`."""
+    return "; ".join(map(_structure, rows)) or "nothing"
 
 
 def _structure(row: Structure) -> str:

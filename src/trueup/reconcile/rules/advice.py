@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from trueup.reconcile.facts import Facts, Instance, Migration
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.rules.bare_metal import is_bare_metal, nodes_moved
 from trueup.reconcile.rules.machines import answers
 
@@ -273,8 +274,8 @@ def unconfirmed_ended(
     )
 
 
-def cannot_end(instance: Instance, facts: Facts) -> str:
-    """Why what is under way with an instance cannot end by itself, as far as is known; or ""."""
+def cannot_end(instance: Instance, facts: Facts) -> Reason | None:
+    """Why what is under way with an instance cannot end by itself, as far as is known; or None."""
     move = facts.moving.get(instance.uuid)
     hosts = {instance.host, *((move.source_host, move.target_host) if move else ())}
     if move and move.kind == "evacuation":
@@ -285,11 +286,11 @@ def cannot_end(instance: Instance, facts: Facts) -> str:
         service = facts.service_of(instance.cell, host)
         if service and not service.is_up(facts.taken_at):
             state = "forced down" if service.forced_down else "down"
-            return f"nova-compute on {host} is {state}"
+            return because("nova-compute-down", host=host, state=state)
     task = instance.task_state or ""
     if move is None and (task == "migrating" or task.startswith("resize_")):
-        return "no migration of it is under way"
-    return ""
+        return because("no-move-under-way")
+    return None
 
 
 def _on_no_host(instance: Instance) -> Advice:

@@ -35,8 +35,8 @@ def is_bare_metal(instance: Instance, facts: Facts) -> bool:
     return all(specs.get(f"resources:{name}") == "0" for name in _PLAIN)
 
 
-def node_moved(place: tuple[str, str, str], facts: Facts) -> str:
-    """What follows for this cell, host and node, if it is a bare metal node; or ""."""
+def node_moved(place: tuple[str, str, str], facts: Facts) -> str | None:
+    """What follows for this cell, host and node, if it is a bare metal node; or None."""
     cell, _, node = place
     former = facts.once(_nodes_by_name).get((cell, node), ())
     provider = facts.providers.get(node)
@@ -44,7 +44,7 @@ def node_moved(place: tuple[str, str, str], facts: Facts) -> str:
         not former and provider and is_bare_metal_provider(provider, facts)
     ):
         return _moved(place, facts)
-    return ""
+    return None
 
 
 def nodes_moved(instance: Instance, facts: Facts) -> str:

@@ -34,6 +34,7 @@ from trueup.reconcile.facts import (
     grouped,
     outside_trees,
 )
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.rules.moves import left_by, root_of
 from trueup.reconcile.rules.residence import (
     InMotion,
@@ -51,21 +52,21 @@ from trueup.reconcile.rules.unconfirmed_moves import (
     wrong_claims,
 )
 from trueup.reconcile.rules.whereabouts import as_found
-from trueup.reconcile.verdicts import amounts_in_words
+from trueup.reconcile.verdicts import holding
 
 
 class Moving(msgspec.Struct, frozen=True):
     """Something is under way with the instance."""
 
     instance: Instance
-    reason: str
+    reason: Reason
 
 
 class NotCertain(msgspec.Struct, frozen=True):
     """The facts do not determine what it should hold. `of_instance` is as in `Undetermined`."""
 
     instance: Instance
-    reason: str
+    reason: Reason
     of_instance: bool
 
 
@@ -262,8 +263,8 @@ def _claim(instance: Instance, facts: Facts) -> Claim:
             holds = record.own or record.moves
             return HeldWithoutHost(instance, record) if holds else OnNoHost(instance)
         case Placed(provider):
-            if reason := _in_broken_tree(record, facts):
-                return NotCertain(instance, reason, of_instance=True)
+            if why := _in_broken_tree(record, facts):
+                return NotCertain(instance, why, of_instance=True)
             wanted = expected_on(provider.root, as_found(instance, record, facts), facts)
             # PERF: nearly all instances hold exactly this, and then no other type fits: all that
             # is wanted is of this host, and of providers that share with it.
@@ -271,13 +272,13 @@ def _claim(instance: Instance, facts: Facts) -> Claim:
             if exact:
                 return Right(instance, record, provider, wanted)
             claim = OnHost(instance, record, provider, wanted)
-            if reason := _of_two_flavors(claim, facts):
-                return NotCertain(instance, reason, of_instance=True)
+            if why := _of_two_flavors(claim, facts):
+                return NotCertain(instance, why, of_instance=True)
             return _kind(claim, facts)(instance, record, provider, wanted)
 
 
-def _of_two_flavors(claim: OnHost, facts: Facts) -> str:
-    """Why it is not certain which flavor it has; empty if it is.
+def _of_two_flavors(claim: OnHost, facts: Facts) -> Reason | None:
+    """Why it is not certain which flavor it has; None if it is.
 
     Nova forgets the old flavor when a resize is confirmed or reverted, and not when somebody writes
     that it was. SAFETY: its own claim on its own host may confirm the flavor, and nothing else may.
@@ -286,27 +287,27 @@ def _of_two_flavors(claim: OnHost, facts: Facts) -> str:
     instance, root = claim.instance, claim.provider.root
     before = expected_before_resize(root, instance, facts)
     if before is None or before.parts == claim.wanted.parts:
-        return ""
+        return None
     here = outside_trees(claim.held, elsewhere(claim, facts), facts)
     differs = [one for one in Share if before.of(one).parts != claim.wanted.of(one).parts]
     if all(share_agrees(share, here, claim.wanted) for share in differs):
-        return ""
+        return None
     names = facts.provider_names
-    own, old = (amounts_in_words(one.known, names) for one in (claim.wanted, before))
-    return (
-        f"holds {amounts_in_words(claim.held, names) or 'nothing'}; Nova notes two flavors of it, "
-        "as during a resize, and no move of it waits for confirmation, so it is not certain which "
-        f"of them it has: the new one asks for {own}, the old one for {old}"
-    )
+    own, old = (holding(one.known, names) for one in (claim.wanted, before))
+    return because("two-flavors", holds=holding(claim.held, names), new=own, old=old)
 
 
-def _in_broken_tree(record: InstanceRecord, facts: Facts) -> str:
-    """Why it is not certain on which host it holds something; or ""."""
+def _in_broken_tree(record: InstanceRecord, facts: Facts) -> Reason | None:
+    """Why it is not certain on which host it holds something; or None."""
     if not facts.broken_roots:
-        return ""
+        return None
     roots = (facts.roots_of(held) for held in (record.own, *record.moves.values()))
     broken = sorted(frozenset().union(*roots) & facts.broken_roots.keys())
-    return f"it holds resources of a broken tree: {facts.broken_roots[broken[0]]}" if broken else ""
+    return (
+        because("holds-of-broken-tree", broken=str(facts.broken_roots[broken[0]]))
+        if broken
+        else None
+    )
 
 
 def _unconfirmed(
@@ -320,9 +321,9 @@ def _unconfirmed(
     reason = not_on_target(instance, migration) or on_unknown_host(migration, facts)
     if reason := reason or in_broken_tree(migration, facts) or _in_broken_tree(record, facts):
         return NotCertain(instance, reason, of_instance=True)
-    words = f"its {migration.kind} is {migration.status}"
+    move = {"kind": migration.kind, "status": migration.status}
     if not migration.uuid:
-        reason = f"{words}, and has no uuid in Nova: it is not known which consumer is its own"
+        reason = because("move-without-uuid", **move)
         return NotCertain(instance, reason, of_instance=True)
     hosts = (_source(migration), _target(migration))
     roots = [root_of(migration.cell, *place, facts) for place in hosts]
@@ -333,13 +334,14 @@ def _unconfirmed(
     if lost and kept and all(roots) and record.moves.keys() <= {migration.uuid}:
         return LostInMove(instance, record, migration, lost)
     if all(roots) and (wrong := wrong_claims(every, held, facts.provider_names)):
-        reason = f"{words}, and {wrong}: confirm or revert it, then audit again"
+        reason = because("move-claims-wrong", wrong, **move)
         return NotCertain(instance, reason, of_instance=True)
     if all(roots) and (unknown := unknown_claims(every, held, facts.provider_names)):
-        words = f"{words}, and {unknown}"
+        reason = because("move-claims-unknown", unknown, **move)
         if facts.has(OLD_FLAVORS):
-            return NotCertain(instance, words, of_instance=True)
-    return Moving(instance, words)
+            return NotCertain(instance, reason, of_instance=True)
+        return Moving(instance, reason)
+    return Moving(instance, because("move-status", **move))
 
 
 def _kind(claim: OnHost, facts: Facts) -> type[OnHost]:

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from trueup.reconcile.facts import BuildRequest, Facts, Instance
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.rules.advice import cannot_end, ending_of
 from trueup.reconcile.rules.claims import Moving, claims
 from trueup.reconcile.rules.strangers import names_of_providers
 from trueup.reconcile.verdicts import AuditOptions, LeftAlone, Subject, Unchecked
-from trueup.reconcile.wording import age_in_words
 
 
 def in_progress(facts: Facts, options: AuditOptions) -> Iterator[LeftAlone | Unchecked]:
@@ -36,17 +36,17 @@ def _judged(claim: Moving, facts: Facts, options: AuditOptions) -> LeftAlone | U
     known, waits = age or timedelta(), _waits(instance, facts)
     is_settled = age is not None and known >= timedelta(seconds=options.grace_seconds)
     may_hang = is_settled and (not waits or _to_be_confirmed(instance, facts))
-    endless = cannot_end(instance, facts) if may_hang else ""
+    endless = cannot_end(instance, facts) if may_hang else None
     is_old = bool(age and (endless or not waits)) and known >= timedelta(
         seconds=options.stuck_seconds
     )
     if not is_old and not endless:
         return LeftAlone(subject, where, reason, since)
     ends = ending_of(instance, facts)
-    because = "; ".join(filter(None, (reason, _since(age), endless)))
+    every = (reason, _since(age), endless)
     if is_old:
-        return Unchecked(subject, where, f"{because}; what ends it: {ends}", ends)
-    return LeftAlone(subject, where, f"{because}; it cannot end by itself: {ends}", since, ends)
+        return Unchecked(subject, where, because("hangs", *every, ends=ends), ends)
+    return LeftAlone(subject, where, because("cannot-end", *every, ends=ends), since, ends)
 
 
 def _request(request: BuildRequest, facts: Facts, options: AuditOptions) -> LeftAlone | Unchecked:
@@ -55,13 +55,12 @@ def _request(request: BuildRequest, facts: Facts, options: AuditOptions) -> Left
     held = request.instance in facts.consumers
     where = names_of_providers(request.instance, facts) if held else ""
     age = facts.taken_at - since if since else None
-    reason = "no cell has it yet: it has a build request"
+    reason = because("no-cell-yet")
     if facts.coverage.complete and age and age >= timedelta(seconds=options.stuck_seconds):
         ends = (
             f"run `openstack server delete {request.instance}`, and have its owner build it again"
         )
-        said = f"{reason}; {_since(age)}; what ends it: {ends}"
-        return Unchecked(subject, where, said, ends)
+        return Unchecked(subject, where, because("hangs", reason, _since(age), ends=ends), ends)
     return LeftAlone(subject, where, reason, since)
 
 
@@ -84,8 +83,8 @@ def _to_be_confirmed(instance: Instance, facts: Facts) -> bool:
     return settled and instance.vm_state == "resized" and bool(move and move.status == "finished")
 
 
-def _since(age: timedelta | None) -> str:
-    return f"Nova changed it last {age_in_words(age)} ago" if age else ""
+def _since(age: timedelta | None) -> Reason | None:
+    return because("changed-last", age=int(age.total_seconds())) if age else None
 
 
 def _last_changed(instance: Instance, facts: Facts) -> datetime | None:

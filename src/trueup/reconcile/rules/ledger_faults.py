@@ -4,9 +4,9 @@
 from collections.abc import Callable, Iterator
 
 from trueup.reconcile.facts import Facts, FaultKind, LedgerFault, grouped
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.verdicts import (
     AuditOptions,
-    Declined,
     Finding,
     Severity,
     Structure,
@@ -14,10 +14,7 @@ from trueup.reconcile.verdicts import (
     Verdict,
 )
 
-_FSCK = Declined(
-    "stop Placement, take a backup of its database, and run `trueup-manage db fsck --repair`, "
-    "which says what it changes; then audit again"
-)
+_FSCK = because("run-fsck")
 
 
 def finder(
@@ -32,7 +29,7 @@ def finder(
     return find
 
 
-def by_fsck(finding: Finding, facts: Facts) -> Declined:
+def by_fsck(finding: Finding, facts: Facts) -> Reason:
     """The remedy: no step. SAFETY: a plan never writes SQL to the ledger beside the service."""
     return _FSCK
 

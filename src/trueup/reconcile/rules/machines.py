@@ -8,6 +8,7 @@ from a machine that answers under any name.
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import ComputeNode, Facts, grouped
+from trueup.reconcile.reasons import because
 from trueup.reconcile.rules.bare_metal import IRONIC
 from trueup.reconcile.verdicts import Subject, Unchecked
 from trueup.reconcile.wording import counted
@@ -52,12 +53,17 @@ def doubled(facts: Facts) -> Iterator[Unchecked]:
         names = sorted({host, *other_names(host, facts)})
         if host == names[0] and _in_scope(names, facts):
             old = _first_name(names, facts)
-            others = " and ".join(name for name in names if name != old)
+            others = tuple(name for name in names if name != old)
             proof = _proof(old, next(name for name in names if name != old), facts)
             yield Unchecked(
                 Subject("host", old),
                 old,
-                f"it and {others} are one machine: {proof}; {way_back(host, facts)}",
+                because(
+                    "two-names-one-machine",
+                    others=others,
+                    proof=proof,
+                    way_back=way_back(host, facts),
+                ),
             )
 
 

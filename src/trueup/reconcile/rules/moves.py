@@ -17,6 +17,7 @@ from trueup.reconcile.facts import (
     Provider,
     grouped,
 )
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.rules.bare_metal import IRONIC
 
 # A cell and the name of a host, or of a node, in it.
@@ -90,41 +91,39 @@ def has_no_domain(host: str, uuid: str, facts: Facts) -> bool:
     return facts.hypervisor_answered(host) and all(row.host != host for row in domains)
 
 
-def may_run(move: Migration, record: InstanceRecord, facts: Facts) -> str:
-    """Why the source of an evacuation that has not cleaned up may run the guest; empty: it cannot.
+def may_run(move: Migration, record: InstanceRecord, facts: Facts) -> Reason | None:
+    """Why the source of an evacuation that has not cleaned up may run the guest; None: it cannot.
 
     SAFETY: a host has no guest if its hypervisor says so, or its service is down, or its compute
     node is deleted too. A name that nothing has, or had, proves neither.
     """
     if not move.source_host:
-        return "it was evacuated, and Nova does not say from which host"
+        return because("evacuated-from-unknown")
     sources = source_hosts(move, facts)
     hosts = [one for one in sources if not has_no_domain(one.name, record.uuid, facts)]
     for host in hosts:
         if host.service and host.service.is_up(facts.taken_at):
-            return (
-                f"it was evacuated from {host.name}, which is up and has not cleaned up: "
-                f"{_ways_out(host.name, facts)}"
-            )
+            return because("source-up", _ways_out(host.name, facts), host=host.name)
     for host in hosts:
-        words = f"it was evacuated from {host.name}, and {facts.cells.get(host.cell, host.cell)}"
+        named = {"host": host.name, "cell": facts.cells.get(host.cell, host.cell)}
         if host.nodes and host.service is None:
-            return f"{words} has a compute node and no compute service of it: it may be up"
+            return because("source-without-service", **named)
         if not host.nodes and host.service is None and not _was_there(move, record, facts):
-            return f"{words} knows no host of that name, also no deleted one: it may be up"
-    return ""
+            return because("source-unknown", **named)
+    return None
 
 
-def _ways_out(host: str, facts: Facts) -> str:
-    restart = "restart its nova-compute, or force the service down"
+def _ways_out(host: str, facts: Facts) -> Reason:
     if facts.hypervisor_answered(host):
-        return f"its hypervisor has the domain; {restart}"
-    return f"ask its hypervisor with --libvirt; {restart}"
+        return because("hypervisor-has-domain")
+    return because("ask-hypervisor")
 
 
-def first_that_may_run(moves: tuple[Migration, ...], record: InstanceRecord, facts: Facts) -> str:
-    """The reason of the first of these evacuations whose source may run the guest; or ""."""
-    return next(filter(None, (may_run(row, record, facts) for row in moves)), "")
+def first_that_may_run(
+    moves: tuple[Migration, ...], record: InstanceRecord, facts: Facts
+) -> Reason | None:
+    """The reason of the first of these evacuations whose source may run the guest; or None."""
+    return next(filter(None, (may_run(row, record, facts) for row in moves)), None)
 
 
 def _was_there(move: Migration, record: InstanceRecord, facts: Facts) -> bool:

@@ -16,6 +16,7 @@ from trueup.reconcile.facts import (
     Facts,
     Provider,
 )
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.rules.bare_metal import IRONIC
 from trueup.reconcile.rules.residence import exchanged
 from trueup.reconcile.verdicts import AuditOptions, Structure, Subject
@@ -74,17 +75,14 @@ def judged_hosts(facts: Facts) -> Iterator[tuple[ComputeNode, Provider]]:
             yield node, provider
 
 
-def newly_made(node: ComputeNode, facts: Facts, options: AuditOptions) -> str | None:
+def newly_made(node: ComputeNode, facts: Facts, options: AuditOptions) -> Reason | None:
     """Why a node is left alone for now: nova-compute may still be at work on its provider."""
     if node.created_at is None:
         return None
     age = (facts.taken_at - node.created_at).total_seconds()
     if abs(age) >= options.grace_seconds:
         return None
-    return (
-        f"its compute node was made {age:.0f} s ago, within the grace of "
-        f"{options.grace_seconds} s: nova-compute may still be starting"
-    )
+    return because("node-new", age=round(age), grace=options.grace_seconds)
 
 
 def service_of(node: ComputeNode, facts: Facts) -> ComputeService | None:
@@ -98,23 +96,21 @@ def is_up(node: ComputeNode, facts: Facts) -> bool:
     return service is not None and service.is_up(facts.taken_at)
 
 
-def of_another_cell(node: ComputeNode, facts: Facts) -> str:
-    """Why the host of a node may be another one than Nova means by that name; or "".
+def of_another_cell(node: ComputeNode, facts: Facts) -> Reason | None:
+    """Why the host of a node may be another one than Nova means by that name; or None.
 
     SAFETY: host aggregates and mappings have names only, and two cells may have one name.
     """
     others = facts.once(_cells_of_hosts)[node.host.casefold()] - {node.cell}
     if others:
-        named = ", ".join(sorted(facts.cells.get(one, one) for one in others))
-        return (
-            f"{named} has a host {node.host} as well: which of them an aggregate names is not known"
-        )
+        named = tuple(sorted(facts.cells.get(one, one) for one in others))
+        return because("host-in-other-cells", cells=named, host=node.host)
     mapping = facts.host_mapping.get(node.host)
     if mapping is not None and mapping.cell != node.cell:
         mapped = facts.cells.get(mapping.cell, "a cell that is not known")
         cell = facts.cells[node.cell]
-        return f"Nova maps {node.host} to {mapped}, and its compute node is in {cell}"
-    return ""
+        return because("host-mapped-elsewhere", host=node.host, mapped=mapped, cell=cell)
+    return None
 
 
 def _cells_of_hosts(facts: Facts) -> defaultdict[str, set[str]]:

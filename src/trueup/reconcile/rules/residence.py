@@ -19,15 +19,16 @@ from trueup.reconcile.facts import (
     Migration,
     Provider,
 )
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.rules.bare_metal import node_moved
 from trueup.reconcile.rules.machines import is_same
 from trueup.reconcile.rules.whereabouts import whereabouts
 
 # Besides `task_state`: states in which Nova itself is, or soon will be, writing the allocation.
 _UNSETTLED_STATES = {
-    "building": "it is being built",
-    "resized": "its resize waits for confirmation and holds two claims rightly",
-    "deleted": "it is being deleted",
+    "building": because("being-built"),
+    "resized": because("resize-unconfirmed"),
+    "deleted": because("being-deleted"),
 }
 
 _OFFLOADED = "shelved_offloaded"
@@ -56,7 +57,7 @@ class Unconfirmed(msgspec.Struct, frozen=True):
 class InMotion(msgspec.Struct, frozen=True):
     """Something is under way with the instance, so it is left alone (invariant 7)."""
 
-    reason: str
+    reason: Reason
 
 
 class NoHost(msgspec.Struct, frozen=True):
@@ -70,7 +71,7 @@ class Undetermined(msgspec.Struct, frozen=True):
     and is reported once for that.
     """
 
-    reason: str
+    reason: Reason
     of_instance: bool = True
 
 
@@ -89,9 +90,12 @@ def residence(instance: Instance, record: InstanceRecord, facts: Facts) -> Resid
     if reason := contradiction(record, facts):
         return Undetermined(reason)
     if instance.vm_state == "resized":
-        return Undetermined("Nova has it resized, and no migration of it waits for confirmation")
+        return Undetermined(because("resized-without-move"))
     if behind := facts.cells_behind.get(instance.cell):
-        return Undetermined(f"{facts.cells[instance.cell]}: {behind}", of_instance=False)
+        return Undetermined(
+            because("source-behind", source=facts.cells[instance.cell], behind=behind),
+            of_instance=False,
+        )
     return _on_its_host(instance, record, facts)
 
 
@@ -100,24 +104,22 @@ def _on_its_host(instance: Instance, record: InstanceRecord, facts: Facts) -> Re
     if instance.host is None and instance.node is None:
         if instance.vm_state in _ON_NO_HOST:
             return NoHost()
-        return Undetermined(f"Nova has it {instance.vm_state}, and on no host")
+        return Undetermined(because("state-on-no-host", vm_state=instance.vm_state))
     if instance.host is None or instance.node is None:
-        return Undetermined(
-            f"Nova names host {instance.host or 'none'} and node {instance.node or 'none'} of it"
-        )
+        return Undetermined(because("host-half-named", host=instance.host, node=instance.node))
     doubt = whereabouts(instance, record, facts)
     if doubt is not None and doubt.found is None:
-        return Undetermined(str(doubt))
+        return Undetermined(doubt.reason)
     if instance.vm_state == _OFFLOADED:
         # nova-compute died after it set the state and before it cleared the host: it is not known
         # which of the two is true.
-        return Undetermined(f"it is {_OFFLOADED}, and yet on host {instance.host}")
+        return Undetermined(because("offloaded-on-host", vm_state=_OFFLOADED, host=instance.host))
     place = doubt.found if doubt and doubt.found else instance
     return _placed_on((place.cell, place.host or "", place.node or ""), facts)
 
 
 def _moving(
-    reason: str, instance: Instance, record: InstanceRecord, facts: Facts
+    reason: Reason, instance: Instance, record: InstanceRecord, facts: Facts
 ) -> Unconfirmed | InMotion | Undetermined:
     """Whether what is under way waits for a confirmation, and whether anybody can give it."""
     if waiting := _waiting(instance, record, facts):
@@ -143,61 +145,62 @@ def _known_places(_: Facts) -> dict[_Place, Placed | Undetermined]:
 def _judged_place(place: _Place, facts: Facts) -> Placed | Undetermined:
     nodes = facts.nodes_by_place.get(place, ())
     if len(nodes) != 1:
-        found = "no compute node" if not nodes else f"{len(nodes)} compute nodes"
         cell, host, node = place
-        reason = f"{facts.cells[cell]} has {found} for host {host}, node {node}"
-        if moved := node_moved(place, facts):
-            return Undetermined(f"{reason}; {moved}")
-        return Undetermined(reason)
+        moved = node_moved(place, facts)
+        return Undetermined(
+            because(
+                "several-nodes" if nodes else "no-node",
+                because("node-given-away", advice=moved) if moved else None,
+                cell=facts.cells[cell],
+                nodes=len(nodes),
+                host=host,
+                node=node,
+            )
+        )
     provider = provider_of(nodes[0], facts)
     return provider if isinstance(provider, Undetermined) else Placed(provider)
 
 
-def contradiction(record: InstanceRecord, facts: Facts) -> str | None:
+def contradiction(record: InstanceRecord, facts: Facts) -> Reason | None:
     """Why the sources contradict each other about an instance, alive or deleted, if they do."""
     if _is_plain(record, facts):
         return None
     living, mapping = record.living, record.mapping
     cells = {row.cell for row in living or record.rows}
     if len(living) > 1:
-        named = " and ".join(_names(cells, facts))
+        named = _names(cells, facts)
         if len(cells) == 1:
-            places = sorted({str(row.host or "no host") for row in living})
-            return f"{named} has it alive on {' and on '.join(places)}"
-        return f"several rows of it are alive, in {named}"
+            hosts = tuple(sorted({str(row.host or "no host") for row in living}))
+            return because("alive-twice", cells=named, hosts=hosts)
+        return because("rows-alive", cells=named)
     if mapping is not None and mapping.cell not in cells:
-        named = facts.cells.get(mapping.cell or "", "no cell")
-        row_in = ", ".join(_names(cells, facts))
-        return f"its row is in {row_in}, but its instance mapping names {named}"
+        mapped = facts.cells.get(mapping.cell or "", "no cell")
+        return because("mapped-elsewhere", cells=_names(cells, facts), mapped=mapped)
     if living and mapping is None and (gap := facts.once(_unknown_cells)):
-        return f"no instance mapping says which cell it is in, and {gap}"
+        return because("not-mapped", gap)
     deleted = {row.cell for row in record.rows if row.deleted and not row.archived}
     if living and deleted & cells:
         # Nova's API shows a server from the cell that its mapping names, and lists all cells.
-        return f"it is alive and deleted in {' and '.join(_names(deleted & cells, facts))}"
+        return because("alive-and-deleted", cells=_names(deleted & cells, facts))
     gone = {row.cell for row in record.rows} - cells
     if gone:
         # After a resize between cells, Nova leaves no row in the cell that the instance left.
-        alive_in, deleted_in = (", ".join(_names(some, facts)) for some in (cells, gone))
-        return f"it is alive in {alive_in}, and deleted in {deleted_in}"
+        alive_in, deleted_in = (_names(some, facts) for some in (cells, gone))
+        return because("deleted-elsewhere", alive_in=alive_in, deleted_in=deleted_in)
     if record.misspelled:
-        written = ", ".join(record.misspelled)
-        return f"Placement has another consumer with its uuid, written {written}"
+        return because("uuid-written-otherwise", written=record.misspelled)
     return _of_moves(record, facts) or _running_elsewhere(living, record, facts)
 
 
-def _of_moves(record: InstanceRecord, facts: Facts) -> str | None:
+def _of_moves(record: InstanceRecord, facts: Facts) -> Reason | None:
     """What contradicts in its migrations, if anything does."""
     forms = [form for row in record.migrations for form in facts.misspelled.get(row.uuid, ())]
     if forms:
-        return (
-            f"Placement has another consumer with the uuid of a migration of it, written "
-            f"{', '.join(forms)}"
-        )
+        return because("move-written-otherwise", written=tuple(forms))
     return _stray_move(record, facts)
 
 
-def _stray_move(record: InstanceRecord, facts: Facts) -> str | None:
+def _stray_move(record: InstanceRecord, facts: Facts) -> Reason | None:
     """Which of its migrations is a row of another cell, in words, if one is.
 
     SAFETY: somebody edited `instance_uuid` of a row in another cell, where its real instance may
@@ -206,14 +209,16 @@ def _stray_move(record: InstanceRecord, facts: Facts) -> str | None:
     cells = {row.cell for row in record.rows}
     strays = [row for row in record.migrations if row.cell not in cells and not row.between_cells]
     if strays:
-        found, here = (", ".join(_names(some, facts)) for some in ({strays[0].cell}, cells))
-        return f"its {strays[0].kind} {strays[0].uuid} is a row of {found}, and it is in {here}"
+        found, here = (_names(some, facts) for some in ({strays[0].cell}, cells))
+        return because(
+            "move-in-other-cell", kind=strays[0].kind, move=strays[0].uuid, found=found, cells=here
+        )
     return None
 
 
 def _running_elsewhere(
     living: tuple[Instance, ...], record: InstanceRecord, facts: Facts
-) -> str | None:
+) -> Reason | None:
     """Which host runs its guest that is not the one on which Nova has it.
 
     If its moves leave open where it is, this is no contradiction: hypervisors decide it.
@@ -226,10 +231,10 @@ def _running_elsewhere(
     possible = {one.host.casefold() for doubt in doubts if doubt for one in doubt.places}
     elsewhere = [host for host in elsewhere if host.casefold() not in possible]
     if elsewhere:
-        said = (
-            f"Nova says {' or '.join(sorted(map(str, hosts)))}" if hosts else "Nova has deleted it"
-        )
-        return f"the hypervisor of {', '.join(elsewhere)} runs its guest, and {said}"
+        if not hosts:
+            return because("guest-of-deleted", hosts=tuple(elsewhere))
+        named = tuple(sorted(map(str, hosts)))
+        return because("guest-elsewhere", hosts=tuple(elsewhere), nova=named)
     return None
 
 
@@ -252,42 +257,43 @@ def _is_plain(record: InstanceRecord, facts: Facts) -> bool:
     return record.mapping.cell == cell
 
 
-def _unknown_cells(facts: Facts) -> str:
-    """Why not all is known of some cell, if instance mappings were read; empty if it is.
+def _unknown_cells(facts: Facts) -> Reason | None:
+    """Why not all is known of some cell, if instance mappings were read; None if it is.
 
     SAFETY: without a mapping, a row that is read may be a stale copy of one in such a cell.
     """
     names = frozenset(facts.cells.values())
     sources = tuple(row for row in facts.coverage.sources if row.source in names)
-    return Coverage(sources).gap if facts.has(INSTANCE_MAPPINGS) else ""
+    return Coverage(sources).gap if facts.has(INSTANCE_MAPPINGS) else None
 
 
-def _names(cells: Iterable[str], facts: Facts) -> list[str]:
-    return sorted({facts.cells.get(cell, cell) for cell in cells})
+def _names(cells: Iterable[str], facts: Facts) -> tuple[str, ...]:
+    return tuple(sorted({facts.cells.get(cell, cell) for cell in cells}))
 
 
 def provider_of(node: ComputeNode, facts: Facts) -> Provider | Undetermined:
     """The provider of a compute node: the one with its uuid, if no other node has that uuid."""
     if not node.uuid:
-        return _of_host(f"its compute node {node.node} has no uuid in {facts.cells[node.cell]}")
+        return _of_host(because("node-without-uuid", node=node.node, cell=facts.cells[node.cell]))
     if len(facts.nodes_by_uuid[node.uuid]) > 1:
         places = ", ".join(f"{row.host}/{row.node}" for row in facts.nodes_by_uuid[node.uuid])
-        return _of_host(f"compute nodes {places} have one uuid, {node.uuid}")
+        return _of_host(because("nodes-one-uuid", nodes=places, uuid=node.uuid))
     if provider := facts.providers.get(node.uuid):
         if broken := facts.broken_roots.get(provider.root):
-            return _of_host(f"the tree of its provider is broken: {broken}")
+            return _of_host(because("provider-tree-broken", broken=str(broken)))
         if other := exchanged(node, provider, facts):
             return _of_host(
-                f"the provider with its uuid is called {provider.name}, and the one called "
-                f"{node.node} is that of host {other.host}"
+                because(
+                    "provider-names-exchanged",
+                    provider=provider.name,
+                    node=node.node,
+                    host=other.host,
+                )
             )
         return provider
     if namesakes := facts.providers_by_name.get(node.node):
-        return _of_host(
-            f"its compute node has uuid {node.uuid}, "
-            f"but the provider of that name has uuid {namesakes[0].uuid}"
-        )
-    return _of_host(f"Placement has no provider with uuid {node.uuid} or name {node.node}")
+        return _of_host(because("node-uuid-differs", node=node.uuid, provider=namesakes[0].uuid))
+    return _of_host(because("no-provider", uuid=node.uuid, node=node.node))
 
 
 def is_renamed(node: ComputeNode, provider: Provider) -> bool:
@@ -311,7 +317,7 @@ def exchanged(node: ComputeNode, provider: Provider, facts: Facts) -> ComputeNod
     return others[0] if others else None
 
 
-def _of_host(reason: str) -> Undetermined:
+def _of_host(reason: Reason) -> Undetermined:
     return Undetermined(reason, of_instance=False)
 
 
@@ -327,12 +333,12 @@ def _waiting(instance: Instance, record: InstanceRecord, facts: Facts) -> Migrat
     return moves[0] if certain and other is None else None
 
 
-def _stuck(instance: Instance, record: InstanceRecord, facts: Facts) -> str | None:
+def _stuck(instance: Instance, record: InstanceRecord, facts: Facts) -> Reason | None:
     """Why something that looks like being under way is not, and never ends by itself."""
     between_cells = any(row.between_cells for row in record.migrations)
     if record.hidden:
         alone = len(record.rows) == 1 and not between_cells
-        return "it is hidden, and no other cell has a row of it" if alone else None
+        return because("hidden-alone") if alone else None
     move = facts.moving.get(instance.uuid)
     if move is None or move.status != "finished" or between_cells or _confirming(record, facts):
         return None
@@ -341,16 +347,13 @@ def _stuck(instance: Instance, record: InstanceRecord, facts: Facts) -> str | No
     if _motion_of_row(instance, record, facts):
         return None
     # As after `openstack server set --state`: both hosts are held until somebody ends this.
-    return (
-        f"its {move.kind} is finished, and Nova has it {instance.vm_state}, not resized: nobody "
-        "can confirm or revert it"
-    )
+    return because("finished-not-resized", kind=move.kind, vm_state=instance.vm_state)
 
 
-def _motion(instance: Instance, record: InstanceRecord, facts: Facts) -> str | None:
+def _motion(instance: Instance, record: InstanceRecord, facts: Facts) -> Reason | None:
     migration = facts.moving.get(instance.uuid)
     if migration and instance.task_state is None and not record.hidden:
-        return f"its {migration.kind} is {migration.status}"
+        return because("move-status", kind=migration.kind, status=migration.status)
     if reason := _motion_of_row(instance, record, facts):
         return reason
     if instance.vm_state == "resized" and not _confirming(record, facts):
@@ -364,14 +367,14 @@ def _confirming(record: InstanceRecord, facts: Facts) -> bool:
     return any(moment > facts.taken_at - _CONFIRMING for moment in times if moment)
 
 
-def _motion_of_row(instance: Instance, record: InstanceRecord, facts: Facts) -> str | None:
+def _motion_of_row(instance: Instance, record: InstanceRecord, facts: Facts) -> Reason | None:
     if record.hidden:
-        return "it is hidden: it is being moved to or from another cell"
+        return because("hidden")
     if instance.task_state is not None:
-        return f"its task state is {instance.task_state or 'an empty string'}"
+        return because("task-state", task=instance.task_state)
     if instance.uuid in facts.builds:
-        return "it has a build request"
+        return because("build-request")
     changed = instance.updated_at
     if changed is not None and facts.taken_at <= changed < facts.read_until + _CLOCKS_APART:
-        return "it changed while the facts were read"
+        return because("changed-while-facts-read")
     return None

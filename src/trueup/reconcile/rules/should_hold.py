@@ -18,6 +18,7 @@ from trueup.reconcile.expected import (
     share_agrees,
 )
 from trueup.reconcile.facts import Amounts, Facts, outside_trees
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.rules.claims import OnHost, elsewhere, is_doubled
 
 
@@ -40,8 +41,8 @@ def should_hold(claim: OnHost, facts: Facts) -> Amounts | Unknown:
         certain = share_agrees(share, mine, claim.wanted) or (
             _is_untouched(share, here, claim) and not is_doubled(share, claim)
         )
-        if not certain and wanted.open:
-            return Unknown(open_reasons(wanted, facts.provider_names))
+        if not certain and (why := open_reasons(wanted, facts.provider_names)):
+            return Unknown(why)
         if not certain and share is Share.HOST and (why := _processors_in_doubt(claim, kept)):
             return Unknown(why)
         if not certain and (why := _held_elsewhere(wanted.known, kept, strange, facts)):
@@ -55,30 +56,31 @@ def should_hold(claim: OnHost, facts: Facts) -> Amounts | Unknown:
         return Unknown(why) if why else total
     # SAFETY: what other defects would add is not put off until the instance holds nothing.
     wanted = claim.wanted
-    return Unknown(open_reasons(wanted, facts.provider_names)) if wanted.open else wanted.known
+    why = open_reasons(wanted, facts.provider_names)
+    return Unknown(why) if why else wanted.known
 
 
-def _unknown(claim: OnHost, facts: Facts) -> str:
-    """Why not even a part of what it should hold is certain; or ""."""
+def _unknown(claim: OnHost, facts: Facts) -> Reason | None:
+    """Why not even a part of what it should hold is certain; or None."""
     if not claim.wanted.parts:
-        return "what it should hold is not known"
+        return because("claim-unknown")
     if devices := _devices_of_moves(claim, facts):
-        return f"it is not known why a migration of it holds {', '.join(devices)}"
+        return because("device-of-move-unexplained", classes=tuple(devices))
     return host_share_unknown(claim, facts)
 
 
-def host_share_unknown(claim: OnHost, facts: Facts) -> str:
-    """Why it is not known what it should hold of its host; or "".
+def host_share_unknown(claim: OnHost, facts: Facts) -> Reason | None:
+    """Why it is not known what it should hold of its host; or None.
 
     SAFETY: then nothing of a host is known to be spare, however much it holds.
     """
     wanted = claim.wanted.of(Share.HOST)
     is_unknown = any(isinstance(part, Unknown) for part in wanted.open)
-    return open_reasons(wanted, facts.provider_names) if is_unknown else ""
+    return open_reasons(wanted, facts.provider_names) if is_unknown else None
 
 
-def not_spare(right: Amounts, claim: OnHost, facts: Facts) -> str:
-    """Why it may need more than `right` of what it or its migrations hold; or "".
+def not_spare(right: Amounts, claim: OnHost, facts: Facts) -> Reason | None:
+    """Why it may need more than `right` of what it or its migrations hold; or None.
 
     SAFETY: where it is not known which ports or devices it needs, only a second claim is known to
     be spare: one that has the share of a host, too, and no more of the others than `right` has.
@@ -93,10 +95,10 @@ def not_spare(right: Amounts, claim: OnHost, facts: Facts) -> str:
             lost = _outside(held_of(share, held), right)
             is_claim = of_host <= by_class(held_of(Share.HOST, held).values()).keys()
             if lost and not (is_claim and by_class(held_of(share, held).values()) <= kept):
-                names = ", ".join(sorted(by_class(lost.values())))
+                names = tuple(sorted(by_class(lost.values())))
                 reasons = open_reasons(wanted, facts.provider_names)
-                return f"it may need the {names} that it would lose: {reasons}"
-    return ""
+                return because("may-need-more", reasons, classes=names)
+    return None
 
 
 def _each_holding(claim: OnHost, facts: Facts) -> Iterator[Amounts]:
@@ -123,16 +125,18 @@ def by_class(rows: Iterable[Mapping[str, int]]) -> Counter[str]:
     return sum(map(Counter, rows), Counter[str]())
 
 
-def _processors_in_doubt(claim: OnHost, held: Amounts) -> str:
-    """Why it is not certain which processors it should hold on its host; or ""."""
+def _processors_in_doubt(claim: OnHost, held: Amounts) -> Reason | None:
+    """Why it is not certain which processors it should hold on its host; or None."""
     wanted = claim.wanted.of(Share.HOST)
     return pinned_otherwise(claim.instance, wanted) or emulator_not_counted(
         claim.instance, held, wanted
     )
 
 
-def _held_elsewhere(wanted: Amounts, held: Amounts, strange: Amounts, facts: Facts) -> str:
-    """Why a part that it lacks may be one that it holds of a strange provider; or "".
+def _held_elsewhere(
+    wanted: Amounts, held: Amounts, strange: Amounts, facts: Facts
+) -> Reason | None:
+    """Why a part that it lacks may be one that it holds of a strange provider; or None.
 
     So it is when a host has left the aggregate of a pool on which the instance has its disk.
     """
@@ -145,8 +149,8 @@ def _held_elsewhere(wanted: Amounts, held: Amounts, strange: Amounts, facts: Fac
     for uuid, row in sorted(strange.items()):
         if names := sorted(lacking & row.keys()):
             pool = facts.provider_names.get(uuid, uuid)
-            return f"it holds {', '.join(names)} of {pool}, which does not share with its host"
-    return ""
+            return because("holds-of-unshared-pool", classes=tuple(names), pool=pool)
+    return None
 
 
 def _devices_of_moves(claim: OnHost, facts: Facts) -> list[str]:

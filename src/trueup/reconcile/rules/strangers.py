@@ -5,24 +5,24 @@ from collections.abc import Collection, Iterator
 from datetime import timedelta
 
 from trueup.reconcile.facts import Facts, canonical_uuid
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.verdicts import AuditOptions, LeftAlone, Subject, Unchecked
 
 
-def row_lost(uuid: str, facts: Facts) -> str:
-    """Which cell Nova maps an instance to, if that answered and no cell has a row of it; or "".
+def row_lost(uuid: str, facts: Facts) -> Reason | None:
+    """Which cell Nova maps an instance to, if that answered and no cell has a row of it; or None.
 
     SAFETY: the mapping shows that it is Nova's instance, whose guest may still run. It is not a
     stranger that can be left alone, and nothing shows that it was deleted.
     """
     mapping = facts.mappings.get(uuid)
     if mapping is None or mapping.cell is None or mapping.queued_for_delete:
-        return ""
+        return None
     cell = facts.cells.get(mapping.cell, "")
     silent = {source.source for source in facts.coverage.missing}
     if uuid in facts.instance_rows or uuid in facts.builds or cell in silent:
-        return ""
-    lost = f"{cell}, which has no row of it: the row is lost, or was removed by hand"
-    return f"Nova maps it to {lost if cell else 'a cell that has no cell mapping any more'}"
+        return None
+    return because("row-lost", cell=cell) if cell else because("cell-unmapped")
 
 
 def never_built(uuid: str, facts: Facts, options: AuditOptions) -> bool:
@@ -57,15 +57,15 @@ def strangers(facts: Facts, covered: Collection[str]) -> Iterator[LeftAlone]:
     instances = facts.alive.keys() | facts.deleted.keys()
     for consumer in sorted(facts.consumers.keys() - instances - set(covered)):
         if consumer in facts.builds:
-            reason = "it has a build request"
+            reason = because("build-request")
         elif move := moves.get(consumer):
             reason = (
-                "it holds the source of a migration under way"
+                because("source-of-move")
                 if move.under_way
-                else f"it is of a {move.kind} that is {move.status}"
+                else because("consumer-of-move", kind=move.kind, status=move.status)
             )
         elif (written := canonical_uuid(consumer)) != consumer and written in instances:
-            reason = f"it is instance {written}, written in another form"
+            reason = because("instance-written-otherwise", instance=written)
         else:
             reason = _unknown_owner(consumer, facts)
         yield LeftAlone(Subject("consumer", consumer), names_of_providers(consumer, facts), reason)
@@ -77,13 +77,8 @@ def names_of_providers(consumer: str, facts: Facts) -> str:
     return ", ".join(sorted(names))
 
 
-def _unknown_owner(consumer: str, facts: Facts) -> str:
-    reason = "no instance in any cell that answered has its uuid"
+def _unknown_owner(consumer: str, facts: Facts) -> Reason:
     mapping = facts.mappings.get(consumer)
     if mapping is None:
-        return f"{reason}; its owner is not known"
-    queued = ", and queued it for deletion" if mapping.queued_for_delete else ""
-    return (
-        f"{reason}; Nova mapped it{queued}. If its instance is gone for good, say so in the file "
-        'of acknowledgements (`kind = "dead-consumer"`): a plan then releases it'
-    )
+        return because("owner-unknown")
+    return because("mapped-queued" if mapping.queued_for_delete else "mapped-without-row")

@@ -8,11 +8,17 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 
 from trueup.reconcile.facts import Facts, grouped
+from trueup.reconcile.reasons import because
 from trueup.reconcile.rules.machines import other_names
-from trueup.reconcile.rules.nodes import judged_nodes, service_of
+from trueup.reconcile.rules.nodes import (
+    Stranger,
+    judged_nodes,
+    judged_roots,
+    service_of,
+    without_node,
+)
 from trueup.reconcile.rules.residence import Undetermined, provider_of
-from trueup.reconcile.verdicts import Subject, Unchecked
-from trueup.reconcile.wording import counted
+from trueup.reconcile.verdicts import LeftAlone, Subject, Unchecked
 
 
 def unjudged_hosts(facts: Facts, covered: Collection[str]) -> Iterator[Unchecked]:
@@ -36,7 +42,7 @@ def unjudged_hosts(facts: Facts, covered: Collection[str]) -> Iterator[Unchecked
             yield Unchecked(
                 Subject("host", node.host),
                 facts.cells[node.cell],
-                f"{provider.reason}; {counted(count, 'instance')} on it could not be checked",
+                because("host-unjudged", provider.reason, instances=count),
             )
 
 
@@ -47,6 +53,24 @@ def without_service(facts: Facts) -> Iterator[Unchecked]:
         yield Unchecked(
             Subject("host", host),
             ", ".join(one.node for one in rows),
-            f"{facts.cells[cell]} has a compute node of it and no compute service: whether it is "
-            "up, or disabled, could not be checked",
+            because("service-missing", cell=facts.cells[cell]),
         )
+
+
+def providers_of_nobody(facts: Facts) -> Iterator[Unchecked | LeftAlone]:
+    """Root providers of which no cell knows the compute node, alive or deleted.
+
+    SAFETY: a missing row proves nothing, because archived rows are purged in the end. While a cell
+    is silent, all its hosts would look like that.
+    """
+    for root in judged_roots(facts) if facts.coverage.complete else ():
+        fate = without_node(root, facts)
+        subject = Subject("provider", root.uuid)
+        if isinstance(fate, Stranger) and fate.of_nova:
+            held = any(facts.consumers_of.get(row.uuid) for row in facts.trees[root.uuid])
+            reason = because(
+                "held-of-gone-host" if held else "provider-of-gone-host", provider=root.uuid
+            )
+            yield Unchecked(subject, root.name, reason)
+        elif isinstance(fate, Stranger):
+            yield LeftAlone(subject, root.name, because("provider-of-nobody"))

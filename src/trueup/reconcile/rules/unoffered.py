@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from trueup.reconcile.expected import Share, difference
 from trueup.reconcile.facts import Facts
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.rules.claims import DevicesMissing, claims
 
 
@@ -17,13 +18,9 @@ def unoffered_classes(facts: Facts) -> Mapping[str, tuple[str, ...]]:
     return facts.once(_unoffered)
 
 
-def reason_of(name: str) -> str:
+def reason_of(name: str) -> Reason:
     """Why it is not known whether instances hold what they should of a class."""
-    return (
-        f"flavors ask for {name}, instances do not hold it, and no provider that was read has it: "
-        'if that is meant, acknowledge the class (`kind = "unoffered-class"`); else its inventory '
-        "was lost"
-    )
+    return because("class-unoffered", resource_class=name)
 
 
 def _unoffered(facts: Facts) -> dict[str, tuple[str, ...]]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from trueup.reconcile.facts import Facts, Instance, InstanceRecord, Migration
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.rules.endings import ON_SOURCE, ON_TARGET, EndOfMove, Says, endings_of
 from trueup.reconcile.rules.moves import root_of
 
@@ -47,17 +48,12 @@ class _LeftOpen:
 class Whereabouts:
     """The hosts on which a guest may be, of which Nova names the first, and why.
 
-    `found` is the one that the hypervisors name; None: they do not tell, for the reason `silence`.
+    `found` is the one that the hypervisors name; None: they do not tell.
     """
 
     places: tuple[Place, ...]
-    reason: str
+    reason: Reason
     found: Place | None
-    silence: str
-
-    def __str__(self) -> str:
-        hosts = " or on ".join(one.host for one in self.places)
-        return f"{self.reason}: its guest may be on {hosts}; {self.silence}"
 
 
 def whereabouts(instance: Instance, record: InstanceRecord, facts: Facts) -> Whereabouts | None:
@@ -71,8 +67,13 @@ def whereabouts(instance: Instance, record: InstanceRecord, facts: Facts) -> Whe
     places = tuple(dict.fromkeys((here, *(one.other for one in moves))))
     cold = all(one.move.kind in _COLD for one in moves)
     found = _found(places, cold, record, facts)
-    silence = "" if found else _silence(places, record, facts)
-    return Whereabouts(places, _in_words(moves[0], instance), found, silence)
+    reason = because(
+        "guest-maybe-elsewhere",
+        _of_move(moves[0], instance),
+        None if found else _silence(places, record, facts),
+        hosts=tuple(one.host for one in places),
+    )
+    return Whereabouts(places, reason, found)
 
 
 def as_found(instance: Instance, record: InstanceRecord, facts: Facts) -> Instance:
@@ -223,21 +224,26 @@ def _found(
     return left[0] if len(left) == 1 and (running or not cold) else None
 
 
-def _silence(places: tuple[Place, ...], record: InstanceRecord, facts: Facts) -> str:
+def _silence(places: tuple[Place, ...], record: InstanceRecord, facts: Facts) -> Reason:
     """Why the hypervisors do not tell where the guest is."""
     hosts = [one.host for one in places]
     silent = [host for host in hosts if not facts.hypervisor_answered(host)]
     if silent:
-        return f"ask the hypervisors of {' and '.join(silent)} with --libvirt"
+        return because("ask-hypervisors", hosts=tuple(silent))
     states = {row.host.casefold(): row.state for row in record.domains}
-    said = (f"{host}: {states.get(host.casefold(), 'no domain')}" for host in hosts)
-    return f"the hypervisors do not decide it ({', '.join(said)})"
+    said = tuple(f"{host}: {states.get(host.casefold(), 'no domain')}" for host in hosts)
+    return because("hypervisors-undecided", states=said)
 
 
-def _in_words(one: _LeftOpen, instance: Instance) -> str:
+def _of_move(one: _LeftOpen, instance: Instance) -> Reason:
     row = one.move
-    return (
-        f"its {row.kind} from {row.source_host or 'an unknown host'} to "
-        f"{row.target_host or 'an unknown host'} is {row.status}, and Nova has it on "
-        f"{instance.host}, vm state {instance.vm_state} ({one.ending.why})"
+    return because(
+        "move-left-open",
+        kind=row.kind,
+        source=row.source_host,
+        target=row.target_host,
+        status=row.status,
+        host=instance.host,
+        vm_state=instance.vm_state,
+        ending=one.ending.why,
     )

@@ -12,10 +12,11 @@ from trueup.reconcile.audit import Observation
 from trueup.reconcile.defects import ghost_domain, orphaned_allocation
 from trueup.reconcile.facts import Amounts, Domain, Facts, Instance, grouped
 from trueup.reconcile.plan import Plan, Remedy, undefined_by
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.remedies.domain_removal import no_domains, undefining_steps, unseen
 from trueup.reconcile.remedies.guarded_steps import guarded_step
 from trueup.reconcile.steps import Discard, DomainIs, Guard, Step
-from trueup.reconcile.verdicts import Declined, Finding
+from trueup.reconcile.verdicts import Finding
 
 
 @dataclass(eq=False)
@@ -23,7 +24,7 @@ class NoGhost(Exception):
     """The operator named a domain that is no ghost: its instance is not known to be deleted."""
 
     domain: str
-    reason: str
+    verdicts: tuple[str | Reason, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class Comparison:
     on_nova: frozenset[str]
     on_hypervisors: frozenset[str] | None
     on_ledger: frozenset[str]
-    verdicts: tuple[str, ...]
+    verdicts: tuple[str | Reason, ...]
 
     @property
     def agree(self) -> bool:
@@ -82,7 +83,7 @@ def compared(observed: Observation, chosen: GhostChoice) -> Iterator[Comparison]
 def remedy(chosen: GhostChoice) -> Remedy:
     """The remedy of ghosts on the chosen hosts: their domains, and what they hold."""
 
-    def remedy_of(finding: Finding, facts: Facts) -> tuple[Step, ...] | Declined | None:
+    def remedy_of(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason | None:
         if finding.defect not in (ghost_domain.NAME, orphaned_allocation.NAME):
             return None
         row = _comparison(finding.subject.uuid, facts, ())
@@ -107,14 +108,12 @@ def refuse_strangers(observed: Observation, chosen: GhostChoice, removed: frozen
     }
     verdicts = _verdicts(observed)
     for uuid in sorted(chosen.domains - ghosts - removed):
-        said = "; ".join(verdicts.get(uuid, ()))
-        reason = said or "no hypervisor that answered has a domain of a deleted instance with it"
-        raise NoGhost(uuid, reason)
+        raise NoGhost(uuid, verdicts.get(uuid, ()))
 
 
 def _without_domain(
     finding: Finding, facts: Facts, chosen: GhostChoice
-) -> tuple[Step, ...] | Declined:
+) -> tuple[Step, ...] | Reason:
     """Remove the definitions; what an instance holds whose guest is stopped is released after."""
     instance = facts.deleted[finding.subject.uuid]
     named = instance.uuid in chosen.domains
@@ -122,27 +121,27 @@ def _without_domain(
     if named:
         discards.add("guest")
     steps = undefining_steps(finding, instance, facts, discards)
-    if isinstance(steps, Declined) or not _runs(facts.domains_of[instance.uuid]):
+    if isinstance(steps, Reason) or not _runs(facts.domains_of[instance.uuid]):
         # The release for a guest that does not run is the remedy of orphaned-allocation.
         return steps
     holding = facts.holdings[instance.uuid]
     if holding.allocations is None:
         return steps
     if reason := unseen(instance, facts):
-        return Declined(reason)
+        return reason
     gone: list[Guard] = [
         DomainIs(one.host, one.uuid, None) for one in facts.domains_of[instance.uuid]
     ]
     gone += no_domains(instance, facts)
     release = guarded_step({instance.uuid: None}, facts, finding, instance, gone)
-    return release if isinstance(release, Declined) else (*steps, *release)
+    return release if isinstance(release, Reason) else (*steps, *release)
 
 
 def _runs(domains: Iterable[Domain]) -> bool:
     return any(one.active for one in domains)
 
 
-def _comparison(uuid: str, facts: Facts, verdicts: tuple[str, ...]) -> Comparison:
+def _comparison(uuid: str, facts: Facts, verdicts: tuple[str | Reason, ...]) -> Comparison:
     instance = facts.alive.get(uuid) or facts.deleted.get(uuid)
     ours = (row for row in facts.domains_of.get(uuid, ()) if row.ours)
     guests: dict[str, str | None] = {row.host: row.state for row in ours}
@@ -176,12 +175,12 @@ def _host_of_root(root: str, facts: Facts) -> str:
     return nodes[0].host if nodes else facts.provider_names.get(root, root)
 
 
-def _verdicts(observed: Observation) -> dict[str, tuple[str, ...]]:
+def _verdicts(observed: Observation) -> dict[str, tuple[str | Reason, ...]]:
     """What the audit says of each subject, by uuid."""
     result = observed.audit
-    rows = [
+    rows: list[tuple[str, str | Reason]] = [
         *((row.subject.uuid, row.defect) for row in result.findings),
-        *((row.subject.uuid, f"could not check: {row.reason}") for row in result.unchecked),
-        *((row.subject.uuid, f"left alone: {row.reason}") for row in result.left_alone),
+        *((row.subject.uuid, because("not-checked", row.reason)) for row in result.unchecked),
+        *((row.subject.uuid, because("left-alone", row.reason)) for row in result.left_alone),
     ]
     return grouped(rows)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from trueup.reconcile.plan import Plan
+from trueup.reconcile.reasons import Reason
 
 
 class Outlook(StrEnum):
@@ -23,7 +24,7 @@ class Check:
     subject: str
     found: str
     outlook: Outlook
-    then: str = ""
+    then: str | Reason = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from trueup.reconcile.facts import (
     Owner,
     Provider,
 )
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.rules.bare_metal import IRONIC
 from trueup.reconcile.rules.freshness import with_freshness
 from trueup.reconcile.rules.host_inventory import inventories_of
@@ -38,9 +39,7 @@ from trueup.reconcile.sources.placement.sharing import members_of_sharing, with_
 from trueup.reconcile.verdicts import AuditOptions, plain_words
 
 # The reason of a line about a host whose inventory rests on what nova.conf is assumed to say.
-ASSUMED = "Placement has none; computed from Nova's compute node"
-# Of traits that flavors and images require: only nova-compute knows what its host can do.
-UNREPORTED = "until nova-compute reports to the new ledger, no request finds this host by: "
+ASSUMED = because("computed-from-node")
 _TITLES = {defect.NAME: defect.TITLE for defect in DEFECTS}
 
 
@@ -48,7 +47,7 @@ _TITLES = {defect.NAME: defect.TITLE for defect in DEFECTS}
 class EvidenceIncomplete(Exception):
     """A source is silent or behind: its data would be missing in the new ledger."""
 
-    gap: str
+    gap: Reason
 
 
 @dataclass(eq=False)
@@ -119,10 +118,12 @@ def rebuilt(
         consumers={one: _moved(held, moved) for one, held in facts.consumers.items()},
     )
     seen = observation(known, options)
-    reasons: dict[str, str] = {}
+    reasons: dict[str, Reason] = {}
     for finding in seen.audit.findings:
         for uuid in (finding.subject.uuid, *finding.consumers):
-            reasons.setdefault(uuid, f"{finding.defect}: {_TITLES[finding.defect]}")
+            reasons.setdefault(
+                uuid, because("finding", defect=finding.defect, title=_TITLES[finding.defect])
+            )
     released = {
         uuid
         for finding in seen.audit.findings
@@ -133,7 +134,7 @@ def rebuilt(
     allocations = drafts.allocations()
     kept = _without_former(providers, allocations, seen.facts)
     lines += [
-        LedgerLine("provider", one, row.name, "there", "", "its compute node is deleted")
+        LedgerLine("provider", one, row.name, "there", "", because("node-deleted"))
         for one, row in providers.items()
         if one not in kept
     ]
@@ -225,9 +226,7 @@ def _providers(
     }
     for old, new in sorted(moved.items()):
         name = found[new].name
-        lines.append(
-            LedgerLine("provider", new, name, old, new, "Nova has its host with this uuid")
-        )
+        lines.append(LedgerLine("provider", new, name, old, new, because("uuid-of-nova")))
     taken = _names_taken(found, nodes)
     for node in sorted(nodes, key=lambda row: row.uuid):
         if node.uuid in found or taken[as_compared(node.node)] == 1:
@@ -254,7 +253,7 @@ def _names_taken(found: Mapping[str, Provider], nodes: Iterable[ComputeNode]) ->
     return Counter(map(as_compared, names))
 
 
-def _left_out(providers: Mapping[str, Provider], facts: Facts) -> dict[str, str]:
+def _left_out(providers: Mapping[str, Provider], facts: Facts) -> dict[str, Reason]:
     """Why no provider was made of compute nodes, by their uuid: another one has their name."""
     reasons = {}
     for uuid, rows in facts.nodes_by_uuid.items():
@@ -269,10 +268,7 @@ def _left_out(providers: Mapping[str, Provider], facts: Facts) -> dict[str, str]
             if row.uuid != uuid and row.uuid not in providers and as_compared(row.node) == name
         ]
         if there:
-            reasons[uuid] = (
-                f"{' and '.join(there)} {'have' if there[1:] else 'has'} the same name as its "
-                f"compute node {uuid}, and Placement takes a name once"
-            )
+            reasons[uuid] = because("name-taken", others=tuple(there), node=uuid)
     return reasons
 
 
@@ -312,10 +308,12 @@ def _of_node(
     known = row.traits or frozenset()
     traits = known | wanted
     if made and (required := _required_traits(node, facts)):
-        lines.append(LedgerLine("traits", node.uuid, node.node, "", "", f"{UNREPORTED}{required}"))
+        # Only nova-compute knows what its host can do.
+        reason = because("traits-unreported", traits=required)
+        lines.append(LedgerLine("traits", node.uuid, node.node, "", "", reason))
     if not made and traits != known:
         words = " ".join(sorted(traits - known))
-        reason = "its compute service is disabled"
+        reason = because("service-disabled")
         lines.append(LedgerLine("traits", node.uuid, node.node, "", words, reason))
     of_nova = frozenset(one.uuid for one in facts.host_aggregates)
     old_aggregates = row.aggregates or frozenset()
@@ -323,7 +321,7 @@ def _of_node(
     aggregates = old_aggregates if bare_metal else (old_aggregates - of_nova) | right
     if aggregates != old_aggregates:
         words_old, words_new = (" ".join(sorted(one)) for one in (old_aggregates, aggregates))
-        reason = "as the host aggregates that its host is in"
+        reason = because("as-host-aggregates")
         lines.append(LedgerLine("aggregates", node.uuid, node.node, words_old, words_new, reason))
     return replace(row, traits=traits, aggregates=aggregates), lines
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What each consumer holds in a rebuilt ledger, and why that differs from the old one. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from trueup.reconcile.defects.missing_allocation import to_be_deleted
@@ -15,6 +15,7 @@ from trueup.reconcile.facts import (
     InstanceRecord,
     canonical_uuid,
 )
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.rules.claims import (
     Claim,
     LostInMove,
@@ -44,7 +45,7 @@ class LedgerLine:
     name: str
     old: str
     new: str
-    reason: str
+    reason: Reason
 
 
 class NewConsumers:
@@ -53,7 +54,7 @@ class NewConsumers:
     def __init__(
         self,
         facts: Facts,
-        reasons: Mapping[str, str],
+        reasons: Mapping[str, Reason],
         released: frozenset[str],
         strangers: Mapping[str, Holding],
     ) -> None:
@@ -99,12 +100,12 @@ class NewConsumers:
         new = dict(old)
         if isinstance(claim, LostInMove):
             new |= {one.consumer: one.known for one in claim.wanted}
-            self._tell_all(old, new, "its move waits for confirmation, and a claim was lost")
+            self._tell_all(old, new, because("move-lost-claim"))
         elif isinstance(claim, OnHost) and uuid in self._reasons:
             right = should_hold(claim, facts)
             if isinstance(right, Unknown):
                 if record.own:
-                    why = f"copied: {right.reason}"
+                    why = because("copied", right.reason)
                     self._tell(uuid, record.own, record.own, why, same=True)
             else:
                 new = {uuid: right}
@@ -121,8 +122,8 @@ class NewConsumers:
             if not one.parts:
                 continue
             found[one.consumer] = one.known
-            left = "; in part: " + open_reasons(one, names) if one.open else ""
-            self._tell(one.consumer, {}, one.known, f"Placement had nothing{left}")
+            why = because("held-nothing", open_reasons(one, names))
+            self._tell(one.consumer, {}, one.known, why)
         return {consumer: held for consumer, held in found.items() if held}
 
     def _copied(self, uuid: str, held: Amounts) -> Allocations:
@@ -130,11 +131,11 @@ class NewConsumers:
         kept = self._strangers.get(uuid, Holding(None, None)).allocations
         owner = self._facts.owners.get(uuid) or self._facts.deleted.get(uuid) or kept
         project, user = (owner.project, owner.user) if owner else (NOBODY, NOBODY)
-        reason = "copied: no cell knows it, and absence is no proof"
+        reason = because("copied-stranger")
         if uuid in self._facts.misspelled.get(written := canonical_uuid(uuid), ()):
-            reason = f"copied: it is {written}, written in another form"
+            reason = because("copied-misspelled", consumer=written)
         elif uuid in self._facts.deleted:
-            reason = "copied: its instance is deleted, and that could not be confirmed"
+            reason = because("copied-deleted")
         self._tell(uuid, held, held, reason, same=True)
         return Allocations(held, project, user, kept.consumer_type if kept else None)
 
@@ -145,14 +146,16 @@ class NewConsumers:
             old = f"project {owner.project}, user {owner.user}"
             new = f"project {instance.project}, user {instance.user}"
             self.lines.append(
-                LedgerLine("owner", consumer, instance.name, old, new, "as Nova has it")
+                LedgerLine("owner", consumer, instance.name, old, new, because("owner-of-nova"))
             )
 
-    def _tell_all(self, old: Mapping[str, Amounts], new: Mapping[str, Amounts], why: str) -> None:
+    def _tell_all(
+        self, old: Mapping[str, Amounts], new: Mapping[str, Amounts], why: Reason
+    ) -> None:
         for uuid in sorted(old.keys() | new.keys()):
             self._tell(uuid, old.get(uuid, {}), new.get(uuid, {}), why)
 
-    def _tell(self, uuid: str, old: Amounts, new: Amounts, why: str, same: bool = False) -> None:
+    def _tell(self, uuid: str, old: Amounts, new: Amounts, why: Reason, same: bool = False) -> None:
         if old == new and not same:
             return
         names = self._facts.provider_names
@@ -162,8 +165,8 @@ class NewConsumers:
         self.lines.append(LedgerLine("consumer", uuid, name, before, after, why))
 
 
-def not_judged(claim: Claim, record: InstanceRecord, facts: Facts) -> str:
-    """Why an instance gets nothing by Nova's rules, and keeps what the old ledger has; or "".
+def not_judged(claim: Claim, record: InstanceRecord, facts: Facts) -> Reason | None:
+    """Why an instance gets nothing by Nova's rules, and keeps what the old ledger has; or None.
 
     What is in motion gets what the rules say: it runs, and in a lost ledger holds nothing. But not
     where it would then be there twice.
@@ -175,14 +178,5 @@ def not_judged(claim: Claim, record: InstanceRecord, facts: Facts) -> str:
     moves = [row.uuid for row in record.migrations]
     twice = any(one in facts.misspelled for one in (record.uuid, *moves))
     if isinstance(claim, Moving) and (twice or (len(record.living) > 1 and not record.hidden)):
-        return contradiction(record, facts) or ""
-    return ""
-
-
-def counted_by_reason(lines: Iterable[LedgerLine]) -> dict[tuple[str, str], int]:
-    """How many lines of each kind there are for each reason."""
-    counts: dict[tuple[str, str], int] = {}
-    for one in lines:
-        key = (one.kind, one.reason)
-        counts[key] = counts.get(key, 0) + 1
-    return dict(sorted(counts.items()))
+        return contradiction(record, facts)
+    return None

@@ -11,17 +11,16 @@ from dataclasses import replace
 from trueup.reconcile.audit import Audit
 from trueup.reconcile.expected import expected, open_reasons
 from trueup.reconcile.facts import Facts, Instance
+from trueup.reconcile.reasons import Reason, because, together
 from trueup.reconcile.rules.bare_metal import IRONIC
 from trueup.reconcile.rules.claims import LostInMove, Missing, Moving, NotCertain, claim_of
 from trueup.reconcile.rules.residence import Undetermined, provider_of
 from trueup.reconcile.runbooks.rebuild_consumers import LedgerLine, not_judged
 from trueup.reconcile.verdicts import CONSUMERS, Finding, amounts_in_words
 
-_OPEN = "could not be checked: "
-
 
 def gaps(
-    facts: Facts, old: Facts, result: Audit, left_out: Mapping[str, str]
+    facts: Facts, old: Facts, result: Audit, left_out: Mapping[str, Reason]
 ) -> tuple[LedgerLine, ...]:
     """A line for each host and consumer of the new ledger that could not be checked.
 
@@ -34,7 +33,7 @@ def gaps(
         row.subject.uuid: row.reason for row in result.unchecked if row.subject.kind in CONSUMERS
     }
     lines = {
-        uuid: _of_consumer(uuid, _OPEN + reason, facts, old)
+        uuid: _of_consumer(uuid, because("unchecked", reason), facts, old)
         for uuid, reason in _instances(facts, old.consumers, reasons)
     }
     for row in result.unchecked:
@@ -42,9 +41,11 @@ def gaps(
         if uuid in lines or uuid in told:
             continue
         if kind in CONSUMERS:
-            lines[uuid] = _of_consumer(uuid, _OPEN + row.reason, facts, old)
+            lines[uuid] = _of_consumer(uuid, because("unchecked", row.reason), facts, old)
         else:
-            lines[uuid] = LedgerLine(kind, uuid, row.where, "", "", _OPEN + row.reason)
+            lines[uuid] = LedgerLine(
+                kind, uuid, row.where, "", "", because("unchecked", row.reason)
+            )
     return (*hosts, *lines.values())
 
 
@@ -59,7 +60,7 @@ def left(
 
 def _of_finding(finding: Finding, facts: Facts, old: Facts) -> LedgerLine:
     kind, uuid = finding.subject.kind, finding.subject.uuid
-    reason = f"left to 'trueup plan': {finding.defect}"
+    reason = because("left-to-plan", defect=finding.defect)
     if kind in CONSUMERS:
         return _of_consumer(uuid, reason, facts, old)
     return LedgerLine(kind, uuid, finding.where, "", "", reason)
@@ -75,28 +76,28 @@ def with_gaps(lines: Iterable[LedgerLine], gaps: Iterable[LedgerLine]) -> tuple[
         if gap is None:
             merged.append(line)
             continue
-        reason = gap.reason if line.old == line.new else f"{line.reason}; {gap.reason}"
-        merged.append(replace(line, reason=reason))
+        reason = together((None if line.old == line.new else line.reason, gap.reason))
+        merged.append(replace(line, reason=reason or gap.reason))
     others = (one for one in every if one.kind != "consumer")
     return (*merged, *left.values(), *others)
 
 
-def _hosts(facts: Facts, left_out: Mapping[str, str]) -> Iterator[LedgerLine]:
+def _hosts(facts: Facts, left_out: Mapping[str, Reason]) -> Iterator[LedgerLine]:
     """The hosts of which it is not known which provider is theirs, or what they have."""
     for node in sorted(facts.compute_nodes, key=lambda row: (row.host, row.node, row.uuid)):
         found = provider_of(node, facts)
-        reason = left_out.get(node.uuid, "")
+        reason = left_out.get(node.uuid)
         if isinstance(found, Undetermined):
             reason = reason or found.reason
         elif not found.inventories and node.hypervisor != IRONIC:
-            reason = "neither Nova nor Placement says what it has"
+            reason = because("host-contents-unknown")
         if reason:
-            yield LedgerLine("host", node.host, node.node, "", "", _OPEN + reason)
+            yield LedgerLine("host", node.host, node.node, "", "", because("unchecked", reason))
 
 
 def _instances(
-    facts: Facts, held_before: Container[str], reasons: Mapping[str, str]
-) -> Iterator[tuple[str, str]]:
+    facts: Facts, held_before: Container[str], reasons: Mapping[str, Reason]
+) -> Iterator[tuple[str, Reason]]:
     """The instances that could not be judged, or that are left out, and why."""
     for uuid, instance in sorted(facts.alive.items()):
         claim = claim_of(uuid, facts)
@@ -108,23 +109,23 @@ def _instances(
             yield uuid, why
 
 
-def _left_out(instance: Instance, facts: Facts, held_before: Container[str]) -> str:
-    """Why an instance lacks what it should hold, and held nothing before either; or ""."""
+def _left_out(instance: Instance, facts: Facts, held_before: Container[str]) -> Reason | None:
+    """Why an instance lacks what it should hold, and held nothing before either; or None."""
     claim = claim_of(instance.uuid, facts)
     if not isinstance(claim, Moving | Missing | LostInMove):
-        return ""
+        return None
     moves = [row.uuid for row in facts.migrations_of.get(instance.uuid, ())]
     if any(one in held_before for one in (instance.uuid, *moves)):
         # What was there is as it was; what is in motion changes by itself.
-        return ""
+        return None
     for one in expected(instance, facts):
         if one.parts and not facts.consumers.get(one.consumer):
             why = not_judged(claim, facts.record(instance.uuid), facts)
-            return why or open_reasons(one, facts.provider_names) or "it holds nothing"
-    return ""
+            return why or open_reasons(one, facts.provider_names) or because("nothing-held")
+    return None
 
 
-def _of_consumer(uuid: str, reason: str, facts: Facts, old: Facts) -> LedgerLine:
+def _of_consumer(uuid: str, reason: Reason, facts: Facts, old: Facts) -> LedgerLine:
     instance = facts.alive.get(uuid) or facts.deleted.get(uuid)
     before = amounts_in_words(old.consumers.get(uuid, {}), old.provider_names)
     after = amounts_in_words(facts.consumers.get(uuid, {}), facts.provider_names)

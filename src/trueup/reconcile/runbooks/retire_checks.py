@@ -16,6 +16,7 @@ from trueup.reconcile.facts import (
     Provider,
 )
 from trueup.reconcile.plan import Plan
+from trueup.reconcile.reasons import Reason, because, together
 from trueup.reconcile.rules.advice import cannot_end, move_ended, unconfirmed_ended, way_off
 from trueup.reconcile.runbooks.host_checks import evidence, one_machine, waiting, way, whole
 from trueup.reconcile.runbooks.host_reading import HostReading
@@ -142,7 +143,9 @@ def _move(row: Migration, place: Retired, facts: Facts) -> Check:
     if row.status != "finished":
         instance = facts.alive.get(row.instance)
         endless = instance is not None and cannot_end(instance, facts)
-        then = f"{endless}: {move_ended(row, facts)}" if endless else waiting(row)
+        then = (
+            because("ended-by", endless, ends=move_ended(row, facts)) if endless else waiting(row)
+        )
         return Check("migration", row.uuid, way(row), BLOCKS, then)
     leaves = row.source_host == place.host
     command = f"`openstack server resize {'confirm' if leaves else 'revert'} {row.instance}`"
@@ -172,7 +175,7 @@ def _consumer(
     return Check("consumer", consumer, found, BLOCKS, _why_held(consumer, second, plan))
 
 
-def _why_held(consumer: str, second: Observation, plan: Plan) -> str:
+def _why_held(consumer: str, second: Observation, plan: Plan) -> Reason:
     """Why no step releases what a consumer holds, and what the operator does."""
     for one in plan.declined:
         if consumer in (one.finding.subject.uuid, *one.finding.consumers):
@@ -181,14 +184,11 @@ def _why_held(consumer: str, second: Observation, plan: Plan) -> str:
     reasons = [row.reason for row in audit.unchecked if row.subject.uuid == consumer]
     reasons += [row.reason for row in audit.left_alone if row.subject.uuid == consumer]
     if any(consumer in (row.subject.uuid, *row.consumers) for row in audit.findings):
-        reasons.append("it was seen only once: run this again")
-    why = "; ".join(dict.fromkeys(reasons)) or "why is not known"
+        reasons.append(because("seen-once"))
+    why = together(reasons) or because("why-unknown")
     if consumer in second.facts.alive:
-        return f"{why}: see `trueup explain instance {consumer}`"
-    return (
-        f"{why}: have its owner release it, then run this again; if it was an instance that is "
-        'gone for good, say so in the file of acknowledgements (`kind = "dead-consumer"`)'
-    )
+        return because("explain-instance", why, instance=consumer)
+    return because("release-or-acknowledge", why)
 
 
 def _tree(place: Retired, facts: Facts) -> Iterator[Provider]:

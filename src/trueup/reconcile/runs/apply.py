@@ -16,6 +16,7 @@ from trueup.reconcile.changes import Fate, Found
 from trueup.reconcile.clock import now
 from trueup.reconcile.facts import InstanceState
 from trueup.reconcile.plan import Plan
+from trueup.reconcile.reasons import Reason, because, together
 from trueup.reconcile.runs.batch_creation import Created, create_together
 from trueup.reconcile.runs.guard_checks import broken
 from trueup.reconcile.runs.journal import Journal, JournalUnwritable, Outcome, StepOutcome
@@ -90,15 +91,13 @@ def resolve_interrupted(cloud: Cloud, journal: Journal) -> tuple[StepOutcome, ..
         if all(one is Fate.WRITTEN for one in fates):
             journal.record(_done(step, found))
         elif Fate.WRITTEN in fates:
-            outcome = _taken_back(step, found, cloud, journal, "interrupted")
+            outcome = _taken_back(step, found, cloud, journal, because("interrupted-in-part"))
             if outcome.result == "refused" and not outcome.partly:
-                outcome = replace(
-                    outcome, reason="interrupted; what was written of it is taken back"
-                )
+                outcome = replace(outcome, reason=because("interrupted-taken-back"))
             journal.record(outcome)
             in_part.append((step, outcome))
         else:
-            journal.record(_not_written(step, journal, "interrupted before it was written"))
+            journal.record(_not_written(step, journal, because("interrupted")))
     return tuple(in_part)
 
 
@@ -153,10 +152,7 @@ def _read_again(step: Step, outcome: Outcome, cloud: Cloud, journal: Journal) ->
     ]
     if not lost:
         return Ended(outcome)
-    reason = (
-        f"this run wrote it before, and its {lost[0]} are not as that left them: somebody else has "
-        "written since, or the service was put back from a backup"
-    )
+    reason = because("written-before-lost", noun=lost[0])
     return Ended(Outcome(step.id, "refused", reason))
 
 
@@ -173,7 +169,7 @@ def _attempt(step: Step, cloud: Cloud, journal: Journal, sent: bool) -> Ended:
     """
     missing = [one for one in step.needs if not journal.is_done(one)]
     if missing:
-        return Ended(Outcome(step.id, "refused", f"it needs {missing[0]}, which is not done"))
+        return Ended(Outcome(step.id, "refused", because("needs-step", step=missing[0])))
     if journal.fate_open(step):
         _tidy(step, cloud)
     found = _read(step, cloud)
@@ -189,10 +185,9 @@ def _attempt(step: Step, cloud: Cloud, journal: Journal, sent: bool) -> Ended:
         foreign = [change for change, one in _with(step, fates) if one is Fate.FOREIGN]
     else:
         foreign = [change for change, one in _with(step, fates) if one is not Fate.UNWRITTEN]
-    reasons = [words for change in foreign for words in _moved(change, found[change_key(change)])]
-    reasons += [words for guard in step.guards for words in broken(guard, cloud)]
-    if reasons:
-        reason = "; ".join(reasons)
+    reasons = [one for change in foreign for one in _moved(change, found[change_key(change)])]
+    reasons += [one for guard in step.guards for one in broken(guard, cloud)]
+    if reason := together(reasons):
         if begun and Fate.WRITTEN in fates:
             return Ended(_taken_back(step, found, cloud, journal, reason))
         return Ended(_not_written(step, journal, reason, foreign=bool(foreign)))
@@ -225,24 +220,25 @@ def _with(step: Step, fates: Sequence[Fate]) -> Iterator[tuple[Change, Fate]]:
     yield from zip(step.changes, fates, strict=True)
 
 
-def _moved(change: Change, found: Found) -> Iterator[str]:
+def _moved(change: Change, found: Found) -> Iterator[Reason]:
     """Why a target is not as it was planned."""
     noun = changes.noun(change)
     if found.state == change.after != change.before:
         yield by_somebody_else(change)
     elif found.state != change.before:
-        yield f"its {noun} are not what they were"
+        yield because("target-differs", noun=noun)
     elif found.version != change.version:
-        yield f"its {noun} were written since: {_versions(change.version, found.version)}"
+        yield because(
+            "target-rewritten", noun=noun, versions=_versions(change.version, found.version)
+        )
 
 
-def _versions(was: Version, found: Version) -> str:
-    moved = (
+def _versions(was: Version, found: Version) -> tuple[str, ...]:
+    return tuple(
         f"generation {was.get(part)}, now {found.get(part)}"
         for part in sorted(was.keys() | found.keys())
         if was.get(part) != found.get(part)
     )
-    return ", ".join(moved)
 
 
 def _done(step: Step, found: dict[tuple[str, ...], Found]) -> Outcome:
@@ -250,7 +246,7 @@ def _done(step: Step, found: dict[tuple[str, ...], Found]) -> Outcome:
     return Outcome(step.id, "done", versions=versions)
 
 
-def _not_written(step: Step, journal: Journal, reason: str, foreign: bool = False) -> Outcome:
+def _not_written(step: Step, journal: Journal, reason: Reason, foreign: bool = False) -> Outcome:
     """Refused; or unknown, while an earlier write without an answer may still be carried out.
 
     Once somebody else has written (`foreign`), it can no longer be: its version is outdated.
@@ -258,9 +254,7 @@ def _not_written(step: Step, journal: Journal, reason: str, foreign: bool = Fals
     intended = journal.intended_at(step) if journal.fate_open(step) else None
     if intended is None or foreign or now() - intended > LATE:
         return Outcome(step.id, "refused", reason)
-    return Outcome(
-        step.id, "unknown", f"{reason}; an earlier write of it was not answered and may still come"
-    )
+    return Outcome(step.id, "unknown", because("earlier-write-open", reason))
 
 
 def _write_all(
@@ -284,17 +278,15 @@ def _write_all(
         if written.result != "done":
             back = _taken_back(step, after, cloud, journal, written.reason, contested)
             if written.result == "unknown":
-                late = "the write that was not answered may still come"
-                back = replace(
-                    back, result="unknown", reason=f"{back.reason}; {late}", partly=False
-                )
+                late = because("write-may-come", back.reason)
+                back = replace(back, result="unknown", reason=late, partly=False)
             return Ended(_at(change, back), written.stop)
         after[change_key(change)] = Found(change.after, written.version or {})
         stop = written.stop
         contested = contested or written.contested
         ours = ours or not written.contested
     versions = tuple(after[change_key(change)].version for change in step.changes)
-    reason = CONTESTED if contested else ""
+    reason = CONTESTED if contested else None
     outcome = Outcome(step.id, "done", reason, versions, tuple(requests), contested=contested)
     return Ended(outcome, stop)
 
@@ -324,7 +316,7 @@ def _taken_back(
     found: dict[tuple[str, ...], Found],
     cloud: Cloud,
     journal: Journal,
-    reason: str,
+    reason: Reason | None,
     contested: bool = False,
 ) -> Outcome:
     """Take back the written changes of a step, last first; the step is refused if that works.
@@ -334,11 +326,15 @@ def _taken_back(
     SAFETY: if one is contested, somebody else may be about to write the others.
     """
     if contested:
-        return Outcome(step.id, "unknown", f"{reason}; written in part: {CONTESTED}")
+        return Outcome(
+            step.id, "unknown", because("several", reason, because("in-part", CONTESTED))
+        )
     fates = _fates(step, found, journal)
     written = [change for change, fate in _with(step, fates) if fate is Fate.WRITTEN]
     if lasting := next(filter(None, map(changes.permanent, written)), ""):
-        return Outcome(step.id, "refused", f"{reason}; written in part: {lasting}", partly=True)
+        return Outcome(
+            step.id, "refused", because("written-for-good", reason, lasting=lasting), partly=True
+        )
     # PARITY: Nova takes ports back in the order in which it wrote them; none depends on another.
     ports = [change for change in written if isinstance(change.target, PortBinding)]
     left: list[str] = []
@@ -348,6 +344,6 @@ def _taken_back(
         if write_change(back, cloud, caused=True, insist=True).result != "done":
             left.append(_name(change))
     if left:
-        reason = f"{reason}; written in part, and not taken back: {', '.join(left)}"
+        reason = because("not-taken-back", reason, targets=tuple(left))
         return Outcome(step.id, "unknown", reason, left=tuple(left))
     return Outcome(step.id, "refused", reason)

@@ -13,7 +13,7 @@ from trueup.reconcile.changes import Fate, Found, Reply
 from trueup.reconcile.plan import merged
 from trueup.reconcile.runs.guard_checks import unbroken
 from trueup.reconcile.runs.journal import Journal, Outcome
-from trueup.reconcile.runs.one_change import Ended, Written, judged
+from trueup.reconcile.runs.one_change import Ended, Written, answered, judged
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
 from trueup.reconcile.steps import Held, Step
@@ -84,7 +84,7 @@ def _accepted(steps: Sequence[Step], reply: Reply) -> dict[str, Ended]:
     for step in steps:
         [change] = step.changes
         versions = (changes.version_after(change) or {},)
-        ended[step.id] = Ended(Outcome(step.id, "done", "", versions, _requests(reply)))
+        ended[step.id] = Ended(Outcome(step.id, "done", None, versions, _requests(reply)))
     return ended
 
 
@@ -98,7 +98,7 @@ def _judged(steps: Sequence[Step], reply: Reply, cloud: Cloud) -> dict[str, Ende
     for step in steps:
         [change] = step.changes
         # The other targets are not read if Placement does not answer for the first.
-        written = Written("unknown", reply.reason)
+        written = Written("unknown", answered(reply))
         if stop is None:
             written = judged(change, change.version, reply, cloud)
             stop = written.stop

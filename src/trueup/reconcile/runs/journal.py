@@ -19,6 +19,7 @@ import msgspec
 
 from trueup.reconcile.clock import now
 from trueup.reconcile.plan import Plan
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.steps import Step, Version, at_versions
 
 FORMAT = 1
@@ -74,7 +75,7 @@ class Outcome:
 
     step: str
     result: Result
-    reason: str = ""
+    reason: Reason | None = None
     versions: tuple[Version, ...] = ()
     request_ids: tuple[str, ...] = ()
     target: str = ""
@@ -271,7 +272,7 @@ class Journal:
         if in_place or intents:
             self._append(*(_Recorded(at=now(), outcome=one) for one in in_place), *intents)
         if open_steps:
-            reason = f"run {self.run} goes on with it"
+            reason = because("run-goes-on", run=self.run)
             earlier.record(*(Outcome(one.id, "refused", reason) for one in open_steps))
 
     def take(self, entry: _Entry, digest: str) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from trueup.reconcile import changes
 from trueup.reconcile.changes import Fate, Reply
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.runs.journal import Outcome, Result
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
@@ -24,10 +25,7 @@ class Ended:
 
 
 # Why it is not known whether a change is ours.
-CONTESTED = (
-    "its write was refused, but the change is there: a proxy sent this run's request twice, or "
-    "somebody else made the same change at the same moment"
-)
+CONTESTED = because("contested")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +33,21 @@ class Written:
     """How the write of one change ended: its result, and the version that it left."""
 
     result: Result
-    reason: str = ""
+    reason: Reason | None = None
     version: Version | None = None
     request_id: str = ""
     stop: Exception | None = None
     contested: bool = False
 
 
-def by_somebody_else(change: Change) -> str:
+def by_somebody_else(change: Change) -> Reason:
     """Why a change that is in place already is refused."""
-    noun = changes.noun(change)
-    return f"its {noun} are not what they were: somebody else has already made this change"
+    return because("made-by-somebody-else", noun=changes.noun(change))
+
+
+def answered(reply: Reply) -> Reason:
+    """What a service said, or we in its place."""
+    return because("answer", words=reply.reason)
 
 
 def write_change(
@@ -77,7 +79,8 @@ def write_change(
         except Unreachable as silence:
             reply = Reply(False, definite=False, reason=f"{silence.source}: {silence.reason}")
         except AccessDenied as denied:
-            return Written("refused", f"{denied.source}: {denied.reason}", stop=denied)
+            reason = because("source-says", source=denied.source, error=denied.reason)
+            return Written("refused", reason, stop=denied)
         if reply.accepted:
             return _accepted(change, reply, cloud)
         written = judged(change, sent, reply, cloud, caused)
@@ -117,13 +120,13 @@ def judged(
             changes.tidy(change, cloud)
         found = changes.read(change.target, cloud)
     except (Unreachable, AccessDenied) as silence:
-        return Written("unknown", reply.reason, request_id=reply.request_id, stop=silence)
+        return Written("unknown", answered(reply), request_id=reply.request_id, stop=silence)
     fate = changes.fate(change, found, sent)
     if fate is Fate.WRITTEN:
         return _in_place(change, found.version, reply, caused)
     if fate is Fate.FOREIGN:
-        return Written("refused", reply.reason, request_id=reply.request_id)
-    return Written(unwritten, reply.reason, found.version, reply.request_id)
+        return Written("refused", answered(reply), request_id=reply.request_id)
+    return Written(unwritten, answered(reply), found.version, reply.request_id)
 
 
 def _in_place(change: Change, version: Version, reply: Reply, caused: bool) -> Written:

@@ -8,6 +8,7 @@ from functools import partial
 from trueup.reconcile import changes
 from trueup.reconcile.audit import Audit
 from trueup.reconcile.collect.coverage import Progress
+from trueup.reconcile.reasons import because, together
 from trueup.reconcile.runs.journal import Journal, StepOutcome, done_by_reason
 from trueup.reconcile.runs.runs import Observer, observer_of
 from trueup.reconcile.sources.cloud import Cloud
@@ -34,7 +35,9 @@ def verified(
     found = {row.id for row in seen.every_finding}
     undecided = {row.subject: row.reason for row in seen.left_alone}
     undecided |= {row.subject: row.reason for row in seen.unchecked}
-    missing = "; ".join(f"{one.source}: {one.reason}" for one in seen.coverage.missing)
+    missing = together(
+        because("source-says", source=one.source, error=one.reason) for one in seen.coverage.missing
+    )
     for finding in findings:
         others = tuple(
             row

@@ -14,6 +14,7 @@ from trueup.reconcile.facts import (
     SchedulerHost,
     SchedulerOptions,
 )
+from trueup.reconcile.reasons import Reason, because
 
 # The first nova-compute that reports the trait: before all have it, no query asks for it.
 _OWNER_SINCE = 73
@@ -31,8 +32,11 @@ _OWNER_KEY = "filter_tenant_id"
 _TRUE = frozenset({"1", "t", "true", "on", "y", "yes"})
 
 
+@dataclass(eq=False)
 class Refused(Exception):
-    """Nova refuses the request before it asks Placement; the text says why."""
+    """Nova refuses the request before it asks Placement."""
+
+    reason: Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +93,14 @@ def _demands(
     if options.limit_tenants_to_placement_aggregate:
         owned = [one.uuid for one in aggregates if _is_owned(one, request.project)]
         if not owned and options.placement_aggregate_required_for_tenants:
-            raise Refused(f"no aggregate is of the project {request.project}")
+            raise Refused(because("project-without-aggregate", project=request.project))
         member_of.append(owned)
     if request.zone:
         member_of.append([one.uuid for one in aggregates if _in_zone(one, request.zone)])
     nodes = [host.uuid for host in hosts if _is_forced(host, request)]
     if (request.forced_hosts or request.forced_nodes) and not nodes:
-        raise Refused(f"there is no host {', '.join(request.forced_hosts + request.forced_nodes)}")
+        named = (*request.forced_hosts, *request.forced_nodes)
+        raise Refused(because("forced-host-missing", hosts=named))
     return Demands(
         root_required=frozenset(
             (*_traits_of_settings(request, options), *_traits_of_hardware(request, hosts))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verdicts: what an audit says, what an operator acknowledged, and how careful an audit is."""
 
+from trueup.reconcile.reasons import Scalar, Structure
 from trueup.reconcile.verdicts.acknowledgements import (
     Acknowledged,
     Acknowledgement,
@@ -13,15 +14,13 @@ from trueup.reconcile.verdicts.acknowledgements import (
 from trueup.reconcile.verdicts.audit_options import AuditOptions
 from trueup.reconcile.verdicts.findings import (
     CONSUMERS,
-    Declined,
     Evidence,
     Finding,
+    IfComplete,
     Kind,
     LeftAlone,
     Remark,
-    Scalar,
     Severity,
-    Structure,
     Subject,
     Unchecked,
     Value,

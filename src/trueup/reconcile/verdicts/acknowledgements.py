@@ -11,6 +11,7 @@ from datetime import date
 from typing import Literal
 
 from trueup.reconcile.facts import Facts, grouped
+from trueup.reconcile.reasons import Reason
 from trueup.reconcile.verdicts.findings import Finding, LeftAlone, Subject, Unchecked
 
 # host-gone: a host that never comes back; its records are left to be removed.
@@ -72,7 +73,7 @@ class Acknowledged:
 
     acknowledgement: Acknowledgement
     expired: bool
-    answered: tuple[str, ...] = ()
+    answered: tuple[Reason, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Literal
 
 from trueup.reconcile.facts import Amounts, ComputeService, Domain, Facts, Instance
+from trueup.reconcile.reasons import Reason, Scalar, Structure
 
 Kind = Literal[
     "instance", "consumer", "migration", "build", "provider", "host", "service", "cell", "port",
@@ -39,8 +40,6 @@ class Severity(StrEnum):
     LOW = "low"  # untidy, and without effect until something else happens
 
 
-Scalar = str | int | None
-Structure = Mapping[str, Scalar | Mapping[str, int]]
 # A word, a number, a time as ISO 8601, a mapping, or a row of mappings, as `holding` makes.
 Value = Scalar | Structure | tuple[Structure, ...]
 Evidence = Mapping[str, Value]
@@ -77,7 +76,7 @@ class Unchecked:
 
     subject: Subject
     where: str
-    reason: str
+    reason: Reason
     ends: str = ""
 
 
@@ -91,14 +90,14 @@ class LeftAlone:
 
     subject: Subject
     where: str
-    reason: str
+    reason: Reason
     since: datetime | None = None
     ends: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A sentence about an instance or consumer without a verdict.
+    """What is to be said about an instance or consumer without a verdict.
 
     `right` says that it holds what it should. Otherwise it was not checked, for this reason, and
     another verdict, for example one about its host, reports that once for all.
@@ -106,7 +105,7 @@ class Remark:
 
     subject: Subject
     where: str
-    reason: str
+    reason: Reason
     right: bool
 
 
@@ -114,10 +113,10 @@ Verdict = Finding | Unchecked | LeftAlone
 
 
 @dataclass(frozen=True, slots=True)
-class Declined:
-    """A finding is real, and no step is proposed for it, for this reason."""
+class IfComplete:
+    """A finding that rests on complete evidence, of a defect whose others do not."""
 
-    reason: str
+    finding: Finding
 
 
 def instance_evidence(instance: Instance, facts: Facts) -> Structure:

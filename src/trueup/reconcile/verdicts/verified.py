@@ -4,6 +4,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from trueup.reconcile.reasons import Reason
 from trueup.reconcile.verdicts.findings import Finding
 
 
@@ -34,4 +35,4 @@ class Verified:
     finding: Finding
     state: State
     others: tuple[Finding, ...] = ()
-    reason: str = ""
+    reason: Reason | None = None

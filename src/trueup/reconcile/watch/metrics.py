@@ -40,6 +40,7 @@ class StatusMetrics(Collector):
             yield from _findings(status)
             yield from _sources(status)
             yield _capacity(status)
+            yield _reasons(status)
 
 
 def _rounds(status: WatchStatus) -> Iterator[Metric]:
@@ -133,6 +134,18 @@ def _capacity(status: WatchStatus) -> Metric:
         for part in _PARTS:
             amounts.add_metric([split.resource_class, part], getattr(split, part))
     return amounts
+
+
+def _reasons(status: WatchStatus) -> Metric:
+    counts = GaugeMetricFamily(
+        "trueup_watch_reasons",
+        "Subjects that could not be checked or are left alone, and findings without a step, by the "
+        "reason; each counts as every reason behind it, too",
+        labels=["verdict", "reason"],
+    )
+    for (verdict, reason), count in sorted(status.reasons.items()):
+        counts.add_metric([verdict, reason], count)
+    return counts
 
 
 def _epoch(moment: datetime) -> float:

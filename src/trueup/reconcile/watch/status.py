@@ -26,6 +26,7 @@ class WatchStatus:
     page: bytes = b""
     coverage: tuple[CoverageRow, ...] = ()
     totals: tuple[CapacitySplit, ...] = ()
+    reasons: Mapping[tuple[str, str], int] = field(default_factory=dict)
     phases: Mapping[str, float] = field(default_factory=dict)
     rounds: Mapping[str, int] = field(default_factory=dict)
     notifications: Mapping[str, int] = field(default_factory=dict)

@@ -155,6 +155,7 @@ class Watcher:
             page=content,
             coverage=self._page.coverage if self._page else (),
             totals=self._page.totals if self._page else (),
+            reasons=self._page.reasons if self._page else {},
             last_success=self._page.taken_at if self._page else None,
             phases=phases,
             rounds=dict(self._rounds),

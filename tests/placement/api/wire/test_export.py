@@ -12,5 +12,5 @@ def test_every_line_is_a_document_of_its_own() -> None:
 
 def test_lines_are_sent_in_blocks() -> None:
     lines = [b"1\n", b"2\n", b"3\n"]
-    assert list(export.joined(iter(lines), 2)) == [b"1\n2\n", b"3\n"]
-    assert list(export.joined(iter(lines[:2]), 2)) == [b"1\n2\n"]
+    assert list(export.blocks(iter(lines), 2)) == [b"1\n2\n", b"3\n"]
+    assert list(export.blocks(iter(lines[:2]), 2)) == [b"1\n2\n"]

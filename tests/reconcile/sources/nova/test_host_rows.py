@@ -129,7 +129,7 @@ def test_an_aggregate_has_its_hosts_and_its_metadata():
     ]
 
 
-@pytest.mark.parametrize("uuid", [None, "", "rack-1"])
+@pytest.mark.parametrize("uuid", [None, "", "rack-1", 7])
 def test_an_aggregate_without_a_uuid_is_noted_and_left_out(uuid):
     notes = Notes()
     told = rows.host_aggregates(

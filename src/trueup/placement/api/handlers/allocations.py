@@ -2,15 +2,12 @@
 """/allocations, /allocations/{consumer_uuid} and /resource_providers/{uuid}/allocations"""
 
 from trueup.placement import store, transactions
-from trueup.placement.api import policies
 from trueup.placement.api.handlers.existing import read_of_provider
 from trueup.placement.api.http import NO_CONTENT, Answer, Request, newest
 from trueup.placement.api.wire import allocations as wire
 
 
 def get_allocations(request: Request, consumer_uuid: str) -> Answer:
-    """GET /allocations/{consumer_uuid}"""
-    request.caller.authorize(policies.LIST_ALLOCATIONS)
     with request.database.reading() as tx:
         consumer, held = store.allocations.of_consumer(tx, consumer_uuid)
     body = wire.render_of_consumer(consumer, held, request.version)
@@ -18,31 +15,23 @@ def get_allocations(request: Request, consumer_uuid: str) -> Answer:
 
 
 def get_provider_allocations(request: Request, uuid: str) -> Answer:
-    """GET /resource_providers/{uuid}/allocations"""
-    request.caller.authorize(policies.LIST_PROVIDER_ALLOCATIONS)
     generation, held = read_of_provider(request, uuid, store.of_provider.allocations_of)
     body = wire.render_of_provider(held, generation, request.version)
     return request.answer(body, newest([allocation.created_at for _, _, allocation in held]))
 
 
 def put_allocations(request: Request, consumer_uuid: str) -> Answer:
-    """PUT /allocations/{consumer_uuid}"""
-    request.caller.authorize(policies.UPDATE_ALLOCATIONS)
     wanted = wire.parse_consumer(request, consumer_uuid)
     transactions.allocations.replace(request.database, [wanted])
     return NO_CONTENT
 
 
 def post_allocations(request: Request) -> Answer:
-    """POST /allocations"""
-    request.caller.authorize(policies.MANAGE_ALLOCATIONS)
     wanted = wire.parse_consumers(request)
     transactions.allocations.replace(request.database, wanted)
     return NO_CONTENT
 
 
 def delete_allocations(request: Request, consumer_uuid: str) -> Answer:
-    """DELETE /allocations/{consumer_uuid}"""
-    request.caller.authorize(policies.DELETE_ALLOCATIONS)
     transactions.allocations.delete(request.database, consumer_uuid)
     return NO_CONTENT

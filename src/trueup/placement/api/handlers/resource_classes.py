@@ -3,14 +3,11 @@
 
 from trueup.model.errors import ResourceClassExists, ResourceClassNotFound
 from trueup.placement import store, transactions
-from trueup.placement.api import policies
 from trueup.placement.api.http import NO_CONTENT, Answer, Request, newest, utc_now
 from trueup.placement.api.wire import resource_classes as wire
 
 
 def list_resource_classes(request: Request) -> Answer:
-    """GET /resource_classes"""
-    request.caller.authorize(policies.LIST_CLASSES)
     with request.database.reading() as tx:
         found = store.class_and_trait_names.all_resource_classes(tx)
     body = wire.render_all(found.names, request.root_path)
@@ -18,16 +15,12 @@ def list_resource_classes(request: Request) -> Answer:
 
 
 def post_resource_class(request: Request) -> Answer:
-    """POST /resource_classes"""
-    request.caller.authorize(policies.CREATE_CLASS)
     name = wire.parse_name(request)
     transactions.resource_classes.create(request.database, name)
     return Answer(status=201, location=f"/resource_classes/{name}")
 
 
 def get_resource_class(request: Request, name: str) -> Answer:
-    """GET /resource_classes/{name}"""
-    request.caller.authorize(policies.SHOW_CLASS)
     with request.database.reading() as tx:
         found = store.class_and_trait_names.resource_class(tx, name)
     if found is None:
@@ -37,7 +30,6 @@ def get_resource_class(request: Request, name: str) -> Answer:
 
 def rename_resource_class(request: Request, name: str) -> Answer:
     """PUT /resource_classes/{name}, up to 1.6"""
-    request.caller.authorize(policies.UPDATE_CLASS)
     new_name = wire.parse_name(request)
     transactions.resource_classes.rename(request.database, name, new_name)
     return request.answer(wire.render(new_name, request))
@@ -45,7 +37,6 @@ def rename_resource_class(request: Request, name: str) -> Answer:
 
 def put_resource_class(request: Request, name: str) -> Answer:
     """PUT /resource_classes/{name}, from 1.7"""
-    request.caller.authorize(policies.UPDATE_CLASS)
     wire.refuse_bad_name(name, request)
     location = f"/resource_classes/{name}"
     try:
@@ -56,7 +47,5 @@ def put_resource_class(request: Request, name: str) -> Answer:
 
 
 def delete_resource_class(request: Request, name: str) -> Answer:
-    """DELETE /resource_classes/{name}"""
-    request.caller.authorize(policies.DELETE_CLASS)
     transactions.resource_classes.delete(request.database, name)
     return NO_CONTENT

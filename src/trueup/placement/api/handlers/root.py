@@ -6,7 +6,6 @@ from trueup.placement.api.versions import NEWEST, OLDEST
 
 
 def get_root(request: Request) -> Answer:
-    """GET /"""
     version = {
         "id": f"v{OLDEST}",
         "max_version": str(NEWEST),

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 
 from trueup.model.errors import TraitNotFound
 from trueup.placement import store, transactions
-from trueup.placement.api import policies
 from trueup.placement.api.handlers.existing import read_of_provider
 from trueup.placement.api.http import NO_CONTENT, Answer, Request, newest, utc_now
 from trueup.placement.api.wire import traits as wire
@@ -13,8 +12,6 @@ from trueup.placement.store.rows.class_and_trait_names import NamedRow
 
 
 def list_traits(request: Request) -> Answer:
-    """GET /traits"""
-    request.caller.authorize(policies.LIST_TRAITS)
     filters = wire.parse_filters(request)
     with request.database.reading() as tx:
         found = store.class_and_trait_names.list_traits(tx, **filters)
@@ -22,8 +19,6 @@ def list_traits(request: Request) -> Answer:
 
 
 def get_trait(request: Request, name: str) -> Answer:
-    """GET /traits/{name}"""
-    request.caller.authorize(policies.SHOW_TRAIT)
     with request.database.reading() as tx:
         found = store.class_and_trait_names.trait(tx, name)
     if found is None:
@@ -32,8 +27,6 @@ def get_trait(request: Request, name: str) -> Answer:
 
 
 def put_trait(request: Request, name: str) -> Answer:
-    """PUT /traits/{name}"""
-    request.caller.authorize(policies.UPDATE_TRAIT)
     wire.refuse_bad_name(name)
     is_new, modified_at = transactions.traits.create(request.database, name)
     status = 201 if is_new else 204
@@ -41,30 +34,22 @@ def put_trait(request: Request, name: str) -> Answer:
 
 
 def delete_trait(request: Request, name: str) -> Answer:
-    """DELETE /traits/{name}"""
-    request.caller.authorize(policies.DELETE_TRAIT)
     transactions.traits.delete(request.database, name)
     return NO_CONTENT
 
 
 def get_provider_traits(request: Request, uuid: str) -> Answer:
-    """GET /resource_providers/{uuid}/traits"""
-    request.caller.authorize(policies.LIST_PROVIDER_TRAITS)
     generation, found = read_of_provider(request, uuid, store.of_provider.traits_of)
     return _answer(request, found, generation)
 
 
 def put_provider_traits(request: Request, uuid: str) -> Answer:
-    """PUT /resource_providers/{uuid}/traits"""
-    request.caller.authorize(policies.UPDATE_PROVIDER_TRAITS)
     names, expected = wire.parse_of_provider(request)
     generation, found = transactions.traits.replace(request.database, uuid, names, expected)
     return _answer(request, found, generation)
 
 
 def delete_provider_traits(request: Request, uuid: str) -> Answer:
-    """DELETE /resource_providers/{uuid}/traits"""
-    request.caller.authorize(policies.DELETE_PROVIDER_TRAITS)
     transactions.traits.replace(request.database, uuid, [])
     return NO_CONTENT
 

@@ -10,8 +10,6 @@ from trueup.placement.api.wire import usages as wire
 
 
 def get_provider_usages(request: Request, uuid: str) -> Answer:
-    """GET /resource_providers/{uuid}/usages"""
-    request.caller.authorize(policies.PROVIDER_USAGES)
     generation, used = read_of_provider(request, uuid, store.of_provider.usages_of)
     return request.answer(wire.render_of_provider(used, generation), utc_now())
 

@@ -63,7 +63,7 @@ def end(providers: int, consumers: int) -> bytes:
     return _line({"end": {"providers": providers, "consumers": consumers}})
 
 
-def joined(lines: Iterator[bytes], count: int) -> Iterator[bytes]:
+def blocks(lines: Iterator[bytes], count: int) -> Iterator[bytes]:
     """Blocks of `count` lines each. PERF: sending a small block takes longer than making it."""
     block: list[bytes] = []
     for line in lines:

@@ -162,7 +162,7 @@ class Checked:
         """Raise Refused if the content of a body has another shape."""
         validator = self._validators.get(version)
         if validator is None:
-            validator = self._prepare(self._validators, version, BODY_FORMATS)
+            validator = self._compiled(self._validators, version, BODY_FORMATS)
         problem = validator.problem(content)
         if problem:
             raise bad_request(f"JSON does not validate: {problem}")
@@ -171,14 +171,14 @@ class Checked:
         """The parameters of a query, the last of repeated ones. Raises Refused."""
         validator = self._query_validators.get(version)
         if validator is None:
-            validator = self._prepare(self._query_validators, version, QUERY_FORMATS)
+            validator = self._compiled(self._query_validators, version, QUERY_FORMATS)
         query = dict(pairs)
         problem = validator.problem(query)
         if problem:
             raise bad_request(f"Invalid query string parameters: {problem}")
         return query
 
-    def _prepare(
+    def _compiled(
         self, prepared: dict[int, Validator], version: V, formats: jsonschema.FormatChecker
     ) -> Validator:
         validator = Validator(shape_at(self.shape, version), formats)

@@ -104,7 +104,7 @@ def _each_tree(
 ) -> Iterator[Iterator[Candidate]]:
     """The candidates of each tree."""
     trees, budget = problem.trees, SearchBudget()
-    columns, index_of_slot = _columns(trees)
+    columns, index_of_slot = _offer_columns(trees)
     numbers = np.arange(len(trees.anchors))
     if options.randomize:
         numbers = np.random.default_rng().permutation(numbers)
@@ -125,7 +125,7 @@ def _each_tree(
 
 def trees_with_candidates(problem: SearchProblem) -> Positions:
     """The roots of the trees that have any candidate, even one that other trees have too."""
-    columns, index_of_slot = _columns(problem.trees)
+    columns, index_of_slot = _offer_columns(problem.trees)
     budget, found = SearchBudget(), []
     for number, anchor in enumerate(problem.trees.anchors.tolist()):
         of_tree = _offers_of_tree(columns, number)
@@ -135,7 +135,7 @@ def trees_with_candidates(problem: SearchProblem) -> Positions:
     return np.array(found, dtype=np.int64)
 
 
-def _columns(trees: PrunedTrees) -> tuple[list[tuple[Positions, Positions]], list[int]]:
+def _offer_columns(trees: PrunedTrees) -> tuple[list[tuple[Positions, Positions]], list[int]]:
     """All offers, with the first index of each tree; and for each slot, the index of its offers."""
     distinct = list(dict.fromkeys(slot.offers for slot in trees.slots))
     index_of_slot = [distinct.index(slot.offers) for slot in trees.slots]

@@ -87,15 +87,17 @@ def constrain(
         contended=contended,
         demands=tuple(_demands(slot, contended, isolates) for slot in ordered),
         subtrees=tuple(
-            _numbers(slot.suffix in suffixes for slot in ordered) for suffixes in subtrees
+            _slot_numbers(slot.suffix in suffixes for slot in ordered) for suffixes in subtrees
         ),
-        unsuffixed_slots=_numbers(not slot.suffix for slot in ordered),
+        unsuffixed_slots=_slot_numbers(not slot.suffix for slot in ordered),
         required=required,
-        distinct_tree_slots=_numbers(one_per_tree and bool(slot.resources) for slot in ordered),
+        distinct_tree_slots=_slot_numbers(
+            one_per_tree and bool(slot.resources) for slot in ordered
+        ),
     )
 
 
-def _numbers(selected: Iterable[bool]) -> SlotNumbers:
+def _slot_numbers(selected: Iterable[bool]) -> SlotNumbers:
     return tuple(number for number, is_selected in enumerate(selected) if is_selected)
 
 

@@ -51,10 +51,10 @@ def _read_columns(
     for number, first in zip(numbers, firsts, strict=True):
         same = class_sets == number
         names = [name for name, has in has_class.items() if has[first]]
-        yield _columns(wanted[same].tolist(), shown[same], names, view)
+        yield _summary_columns(wanted[same].tolist(), shown[same], names, view)
 
 
-def _columns(
+def _summary_columns(
     indexes: list[int], shown: Positions, names: Iterable[str], view: View
 ) -> SummaryColumns:
     """Providers that all have inventories of these classes."""

@@ -40,7 +40,7 @@ class Move:
 
 def find(tx: Transaction) -> list[Finding]:
     """One finding for each provider."""
-    places = _read(tx)
+    places = _places(tx)
     sound = _without_circles(places)
     found = (_finding(place, sound) for place in places.values())
     return [finding for finding in found if finding is not None]
@@ -57,7 +57,7 @@ def repair(tx: Transaction, findings: Sequence[Finding], _incomplete: Incomplete
 
 def set_missing_roots(tx: Transaction, most: int) -> int:
     """Write the missing root of at most so many providers, and return their number."""
-    places = _read(tx)
+    places = _places(tx)
     rootless = [place for place in places.values() if place.root_id is None][:most]
     for place in rootless:
         # PARITY: a provider in a circle becomes its own root.
@@ -147,7 +147,7 @@ def _evidence(place: Place, top: Place, places: Mapping[int, Place]) -> str:
     return f"its root is {named}; the top of its tree is {top.uuid}"
 
 
-def _read(tx: Transaction) -> dict[int, Place]:
+def _places(tx: Transaction) -> dict[int, Place]:
     query = select(
         providers.c.id,
         providers.c.uuid,

@@ -39,14 +39,14 @@ def find(tx: Transaction) -> list[Finding]:
 
 def repair(tx: Transaction, findings: Sequence[Finding], incomplete: Incomplete) -> None:
     """Give each of these consumers a row."""
-    _add(tx, [finding.rows for finding in findings], incomplete)
+    _insert_consumers(tx, [finding.rows for finding in findings], incomplete)
 
 
 def create_consumers(tx: Transaction, most: int, incomplete: Incomplete) -> int:
     """Insert the missing row of at most so many consumers, and return their number."""
     uuids = [row.consumer_id for row in tx.execute(_ownerless().limit(most))]
     if uuids:
-        _add(tx, uuids, incomplete)
+        _insert_consumers(tx, uuids, incomplete)
     return len(uuids)
 
 
@@ -69,7 +69,7 @@ def _ownerless(*more: Any) -> Select[Any]:
     return query.group_by(allocations.c.consumer_id).order_by(allocations.c.consumer_id)
 
 
-def _add(tx: Transaction, uuids: Sequence[str], incomplete: Incomplete) -> None:
+def _insert_consumers(tx: Transaction, uuids: Sequence[str], incomplete: Incomplete) -> None:
     project_id, user_id = owner_ids(tx, incomplete)
     owners = {"project_id": project_id, "user_id": user_id}
     # The statement must not name columns that a database of an older revision lacks.

@@ -61,7 +61,7 @@ class ClaimRows:
     """The ids of existing owners. MariaDB ignores case in their names."""
 
 
-def _rows(kind: str, parts: list[Any], ratio: Any = None) -> Select[Any]:
+def _kind_query(kind: str, parts: list[Any], ratio: Any = None) -> Select[Any]:
     """The query for one kind of rows: the kind, the parts in one text, and an allocation ratio.
 
     The ratio is a column of its own because SQLite shortens a number that becomes a text.
@@ -78,7 +78,7 @@ def _rows(kind: str, parts: list[Any], ratio: Any = None) -> Select[Any]:
 
 
 def _owners(name: Column[str], is_wanted: ColumnElement[bool]) -> Select[Any]:
-    return _rows(name.table.name, [name.table.c.id, name]).where(is_wanted)
+    return _kind_query(name.table.name, [name.table.c.id, name]).where(is_wanted)
 
 
 @lru_cache(maxsize=256)
@@ -95,7 +95,7 @@ def _query(lengths: tuple[tuple[str, int], ...]) -> CompoundSelect[Any]:
 
     return union_all(
         # The first one gives the columns their types.
-        _rows(
+        _kind_query(
             _INVENTORY,
             [
                 providers.c.id,
@@ -118,10 +118,10 @@ def _query(lengths: tuple[tuple[str, int], ...]) -> CompoundSelect[Any]:
             is_in(providers.c.uuid, "providers"),
             is_in(resource_classes.c.name, "classes"),
         ),
-        _rows(_CONSUMER, [consumers.c.id, consumers.c.uuid, consumers.c.generation]).where(
+        _kind_query(_CONSUMER, [consumers.c.id, consumers.c.uuid, consumers.c.generation]).where(
             is_in(consumers.c.uuid, "consumers")
         ),
-        _rows(
+        _kind_query(
             _HELD,
             [
                 providers.c.id,

@@ -14,7 +14,13 @@ from trueup.model.providers import ListedProviders
 from trueup.model.requests import ProviderFilters
 from trueup.placement.store.engine.database import Transaction
 from trueup.placement.store.engine.statements import FixedStatement, ListStatement, filled, places
-from trueup.placement.store.packed_rows import columns_of, joined, neighbors, numbers_of, time_of
+from trueup.placement.store.packed_rows import (
+    columns_of,
+    neighbors,
+    numbers_of,
+    packed_group,
+    time_of,
+)
 from trueup.placement.store.rows import class_and_trait_names
 from trueup.placement.store.rows.providers import of_uuid
 from trueup.placement.store.tables import (
@@ -43,7 +49,7 @@ _PARTS = (
     providers.c.uuid,
     providers.c.name,
 )
-_LISTED = select(joined(*_PARTS)).group_by(neighbors(providers.c.id, bits=7))
+_LISTED = select(packed_group(*_PARTS)).group_by(neighbors(providers.c.id, bits=7))
 _UUIDS = ListStatement(
     "ids", lambda ids: select(providers.c.id, providers.c.uuid).where(providers.c.id.in_(ids))
 )

@@ -23,7 +23,7 @@ from sqlalchemy import (
 
 from trueup.placement.store.engine.database import Transaction
 from trueup.placement.store.engine.statements import ListStatement
-from trueup.placement.store.packed_rows import joined, neighbors, rows_of
+from trueup.placement.store.packed_rows import neighbors, packed_group, rows_of
 from trueup.placement.store.tables import (
     aggregates,
     allocations,
@@ -134,7 +134,7 @@ def _listed(first: ColumnElement[int], *others: ColumnElement[int]) -> tuple[Any
 
 _lines_of_providers: tuple[Any, Any] = (
     func.sum(cast(providers.c.id, BigInteger)),
-    joined(
+    packed_group(
         providers.c.id,
         providers.c.root_provider_id,
         providers.c.parent_provider_id,
@@ -288,7 +288,7 @@ def generations(tx: Transaction) -> list[tuple[int, int]]:
     """The id of each provider, and its generation."""
     found: list[tuple[int, int]] = []
     for total, listed in tx.execute(_GENERATIONS):
-        numbers = _numbers(listed, total)
+        numbers = _numbers_in(listed, total)
         found += zip(numbers[::2], numbers[1::2], strict=True)
     return found
 
@@ -301,7 +301,7 @@ def _ledger_rows(tx: Transaction, known: Names, ids: Collection[int] | None) -> 
         inventories=[
             InventoryRow(provider, *kind)
             for total, listed, *kind in _INVENTORIES.rows(tx, ids)
-            for provider in _numbers(listed, total)
+            for provider in _numbers_in(listed, total)
         ],
         used=_used_rows(tx, ids),
         trait_sets=_trait_sets(_TRAIT_SETS.rows(tx, ids)),
@@ -332,7 +332,7 @@ def _aggregate_pairs(rows: Iterable[Any]) -> list[tuple[int, int]]:
     return [
         (provider, aggregate)
         for total, listed, aggregate in rows
-        for provider in _numbers(listed, total)
+        for provider in _numbers_in(listed, total)
     ]
 
 
@@ -347,7 +347,7 @@ def _aggregate_uuids(tx: Transaction, pairs: Iterable[Any], of_all: bool) -> dic
 def _used_rows(tx: Transaction, ids: Collection[int] | None) -> list[UsageRow]:
     rows: list[UsageRow] = []
     for total, listed, class_id in _USED.rows(tx, ids):
-        numbers = _numbers(listed, total)
+        numbers = _numbers_in(listed, total)
         rows += zip(numbers[::2], repeat(class_id), numbers[1::2])
     return rows
 
@@ -356,14 +356,14 @@ def _trait_sets(rows: Iterable[Any]) -> dict[int, tuple[int, ...]]:
     kept: dict[tuple[int, ...], tuple[int, ...]] = {}
     sets = {}
     for total_of_providers, listed_providers, total, listed in rows:
-        found = tuple(sorted(_numbers(listed, total)))
+        found = tuple(sorted(_numbers_in(listed, total)))
         # The lists of equal sets may be in different orders.
         found = kept.setdefault(found, found)
-        sets.update(dict.fromkeys(_numbers(listed_providers, total_of_providers), found))
+        sets.update(dict.fromkeys(_numbers_in(listed_providers, total_of_providers), found))
     return sets
 
 
-def _numbers(listed: str, total: int) -> list[int]:
+def _numbers_in(listed: str, total: int) -> list[int]:
     """A list as numbers. Raises ListCutOff."""
     numbers = list(map(int, filter(None, listed.split(_BETWEEN))))
     _check_sum(numbers, total)

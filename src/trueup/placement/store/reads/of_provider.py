@@ -14,7 +14,7 @@ from trueup.model.allocations import Allocation
 from trueup.model.inventories import Inventory
 from trueup.placement.store.engine.database import Transaction
 from trueup.placement.store.engine.statements import FixedStatement
-from trueup.placement.store.packed_rows import joined, packed, parts_of, rows_of, time_of
+from trueup.placement.store.packed_rows import packed, packed_group, parts_of, rows_of, time_of
 from trueup.placement.store.rows.class_and_trait_names import NamedRow
 from trueup.placement.store.rows.inventories import AMOUNTS
 from trueup.placement.store.tables import (
@@ -40,7 +40,7 @@ def _of(rows: Any, is_of_provider: ColumnElement[bool], *columns: Any) -> Select
 
 def _packed(rows: Any, is_of_provider: ColumnElement[bool], *parts: Any) -> Select[Any]:
     """The generation of a provider with all its rows in one text."""
-    query = _of(rows, is_of_provider, joined(*parts))
+    query = _of(rows, is_of_provider, packed_group(*parts))
     return query.group_by(providers.c.id, providers.c.generation)
 
 

@@ -26,7 +26,7 @@ _members = (
 )
 
 
-def _named(uuids: Any) -> Select[Any]:
+def _aggregates_of_uuids(uuids: Any) -> Select[Any]:
     found = select(literal(_NAMED_KIND), aggregates.c.uuid, aggregates.c.id, _no_generation)
     return found.where(aggregates.c.uuid.in_(uuids))
 
@@ -34,9 +34,9 @@ def _named(uuids: Any) -> Select[Any]:
 # PERF: one statement for all three; a round trip is a tenth of the whole change.
 _KNOWN = FixedStatement(_provider.union_all(_members))
 _KNOWN_AND_NAMED = ListStatement(
-    "uuids", lambda uuids: _provider.union_all(_members, _named(uuids))
+    "uuids", lambda uuids: _provider.union_all(_members, _aggregates_of_uuids(uuids))
 )
-_NAMED = ListStatement("uuids", _named)
+_NAMED = ListStatement("uuids", _aggregates_of_uuids)
 _INSERTED = inserting(provider_aggregates, "resource_provider_id", "aggregate_id")
 _DELETED = ListStatement(
     "ids",

@@ -53,7 +53,7 @@ _parent_uuid = (
 )
 
 
-def _columns(root_uuid: ColumnElement[str], parent_uuid: ColumnElement[str]) -> Select[Any]:
+def _provider_query(root_uuid: ColumnElement[str], parent_uuid: ColumnElement[str]) -> Select[Any]:
     """PERF: one column, because with PyMySQL each costs a tenth of a small query."""
     return select(
         packed(
@@ -70,12 +70,12 @@ def _columns(root_uuid: ColumnElement[str], parent_uuid: ColumnElement[str]) -> 
     )
 
 
-_COLUMNS = _columns(_root_uuid, _parent_uuid)
+_COLUMNS = _provider_query(_root_uuid, _parent_uuid)
 _TREE = FixedStatement(_COLUMNS.where(providers.c.root_provider_id == bindparam("root")))
 # PERF: MariaDB takes a quarter less for two joins than for two subqueries. The joined UUIDs may be
 # NULL, though their column is not nullable.
 _ONE = FixedStatement(
-    _columns(*(type_coerce(of.c.uuid, String) for of in (_root, _parent)))
+    _provider_query(*(type_coerce(of.c.uuid, String) for of in (_root, _parent)))
     .select_from(
         providers.outerjoin(_root, _root.c.id == providers.c.root_provider_id).outerjoin(
             _parent, _parent.c.id == providers.c.parent_provider_id
@@ -87,7 +87,7 @@ _FEW = select(providers.c.id, providers.c.uuid, GENERATION)
 _KNOWN = FixedStatement(_FEW.where(providers.c.uuid == bindparam("uuid")))
 
 
-def _locked(columns: Select[Any]) -> ListStatement:
+def _locking(columns: Select[Any]) -> ListStatement:
     return ListStatement(
         "uuids",
         lambda uuids: (
@@ -96,7 +96,7 @@ def _locked(columns: Select[Any]) -> ListStatement:
     )
 
 
-_LOCKED, _LOCKED_KNOWN = _locked(_COLUMNS), _locked(_FEW)
+_LOCKED, _LOCKED_KNOWN = _locking(_COLUMNS), _locking(_FEW)
 _ROOT_IDS = ListStatement(
     "uuids",
     lambda uuids: select(func.coalesce(providers.c.root_provider_id, providers.c.id)).where(
@@ -118,7 +118,7 @@ _BUMPED_BY_UUIDS = ListStatement("uuids", lambda uuids: _raised.where(providers.
 
 def of_uuid(tx: Transaction, uuid: str) -> Provider | None:
     """The provider with this UUID, if there is one."""
-    found = _read(tx, _ONE, {"uuid": uuid})
+    found = _providers_found(tx, _ONE, {"uuid": uuid})
     return found[0] if found else None
 
 
@@ -135,7 +135,7 @@ def lock(tx: Transaction, uuids: Collection[str]) -> dict[str, Provider]:
     it reads their other rows, and in the order of their ids, so that no two transactions wait for
     each other.
     """
-    found = _read(tx, _LOCKED, {"uuids": list(uuids)})
+    found = _providers_found(tx, _LOCKED, {"uuids": list(uuids)})
     return _by_given_uuid(uuids, found)
 
 
@@ -175,7 +175,7 @@ def keep_trees(tx: Transaction, uuids: Collection[str]) -> None:
 
 def subtree(tx: Transaction, provider: Provider) -> list[Provider]:
     """The provider and its descendants."""
-    tree = _read(tx, _TREE, {"root": provider.root_id})
+    tree = _providers_found(tx, _TREE, {"root": provider.root_id})
     children: dict[str | None, list[Provider]] = {}
     for member in tree:
         children.setdefault(member.parent_uuid, []).append(member)
@@ -285,7 +285,7 @@ def delete_provider(tx: Transaction, provider: Provider) -> None:
     tx.execute(delete(providers).where(providers.c.id == provider.id))
 
 
-def _read(
+def _providers_found(
     tx: Transaction, query: FixedStatement | ListStatement, values: Mapping[str, Any]
 ) -> list[Provider]:
     """The providers that a query made from `_COLUMNS` finds."""

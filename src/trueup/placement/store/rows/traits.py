@@ -10,7 +10,7 @@ from trueup.model.providers import AnyProvider
 from trueup.placement.store.engine.changes import PROVIDER, note
 from trueup.placement.store.engine.database import Transaction
 from trueup.placement.store.engine.statements import FixedStatement, ListStatement, inserting
-from trueup.placement.store.packed_rows import joined, rows_of, time_of
+from trueup.placement.store.packed_rows import packed_group, rows_of, time_of
 from trueup.placement.store.rows.class_and_trait_names import NamedRow
 from trueup.placement.store.tables import provider_traits, traits
 
@@ -19,7 +19,7 @@ _ids = select(func.aggregate_strings(cast(provider_traits.c.trait_id, String(20)
     _of_provider
 )
 _modified_at = func.coalesce(traits.c.updated_at, traits.c.created_at)
-_named = select(joined(traits.c.id, _modified_at, traits.c.name))
+_named = select(packed_group(traits.c.id, _modified_at, traits.c.name))
 _PRESENT = FixedStatement(select(_ids.scalar_subquery(), null()))
 _PRESENT_AND_NAMED = ListStatement(
     "names",

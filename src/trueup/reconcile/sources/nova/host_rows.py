@@ -149,7 +149,7 @@ def host_aggregates(
     members = grouped((row.aggregate_id, row.host) for row in hosts)
     properties = grouped((row.aggregate_id, (row.key, row.value)) for row in metadata)
     for row in rows:
-        uuid, hosts_in = row.uuid or "", members.get(row.id, ())
+        uuid, hosts_in = str(row.uuid or ""), members.get(row.id, ())
         if not is_uuid(uuid):
             reader.note(row, "uuid", f"{uuid!r} is no UUID, and the aggregate is not compared")
         elif not all(hosts_in):

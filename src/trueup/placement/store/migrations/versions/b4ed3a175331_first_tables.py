@@ -19,7 +19,7 @@ def upgrade() -> None:
     _make_indexes()
 
 
-def _times() -> list[sa.Column[Any]]:
+def _time_columns() -> list[sa.Column[Any]]:
     return [sa.Column("created_at", sa.DateTime()), sa.Column("updated_at", sa.DateTime())]
 
 
@@ -27,7 +27,7 @@ def _id() -> sa.Column[Any]:
     return sa.Column("id", sa.Integer(), primary_key=True)
 
 
-def _number(name: str) -> sa.Column[Any]:
+def _integer_column(name: str) -> sa.Column[Any]:
     return sa.Column(name, sa.Integer(), nullable=False)
 
 
@@ -45,13 +45,13 @@ def _make_names() -> None:
         "users": sa.Column("external_id", long_text, nullable=False),
     }
     for table, column in named.items():
-        op.create_table(table, *_times(), _id(), column, _unique(table, column.name))
+        op.create_table(table, *_time_columns(), _id(), column, _unique(table, column.name))
 
 
 def _make_providers() -> None:
     op.create_table(
         "resource_providers",
-        *_times(),
+        *_time_columns(),
         _id(),
         sa.Column("uuid", sa.String(length=36), nullable=False),
         sa.Column("name", sa.Unicode(length=200)),
@@ -69,10 +69,13 @@ def _make_providers() -> None:
 def _make_what_providers_have() -> None:
     op.create_table(
         "inventories",
-        *_times(),
+        *_time_columns(),
         _id(),
-        *(_number(name) for name in ("resource_provider_id", "resource_class_id")),
-        *(_number(name) for name in ("total", "reserved", "min_unit", "max_unit", "step_size")),
+        *(_integer_column(name) for name in ("resource_provider_id", "resource_class_id")),
+        *(
+            _integer_column(name)
+            for name in ("total", "reserved", "min_unit", "max_unit", "step_size")
+        ),
         sa.Column("allocation_ratio", sa.Float(), nullable=False),
         _unique(
             "inventories",
@@ -83,14 +86,14 @@ def _make_what_providers_have() -> None:
     )
     op.create_table(
         "resource_provider_aggregates",
-        *_times(),
-        *(_number(name) for name in ("resource_provider_id", "aggregate_id")),
+        *_time_columns(),
+        *(_integer_column(name) for name in ("resource_provider_id", "aggregate_id")),
         sa.PrimaryKeyConstraint("resource_provider_id", "aggregate_id"),
     )
     op.create_table(
         "resource_provider_traits",
-        *_times(),
-        *(_number(name) for name in ("trait_id", "resource_provider_id")),
+        *_time_columns(),
+        *(_integer_column(name) for name in ("trait_id", "resource_provider_id")),
         sa.ForeignKeyConstraint(["resource_provider_id"], ["resource_providers.id"]),
         sa.ForeignKeyConstraint(["trait_id"], ["traits.id"]),
         sa.PrimaryKeyConstraint("trait_id", "resource_provider_id"),
@@ -100,18 +103,18 @@ def _make_what_providers_have() -> None:
 def _make_consumers() -> None:
     op.create_table(
         "allocations",
-        *_times(),
+        *_time_columns(),
         _id(),
-        _number("resource_provider_id"),
+        _integer_column("resource_provider_id"),
         sa.Column("consumer_id", sa.String(length=36), nullable=False),
-        *(_number(name) for name in ("resource_class_id", "used")),
+        *(_integer_column(name) for name in ("resource_class_id", "used")),
     )
     op.create_table(
         "consumers",
-        *_times(),
+        *_time_columns(),
         _id(),
         sa.Column("uuid", sa.String(length=36), nullable=False),
-        *(_number(name) for name in ("project_id", "user_id")),
+        *(_integer_column(name) for name in ("project_id", "user_id")),
         sa.Column("generation", sa.Integer(), server_default=sa.text("0"), nullable=False),
         _unique("consumers", "uuid"),
     )

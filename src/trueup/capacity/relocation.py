@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where servers could go if hosts are drained or fail: a proposal, in an order that works.
+
+A server stays in its cell and its availability zone. It is placed as Nova would place it, on the
+first host in the order of filling that has room while the servers before it have gone.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from trueup.capacity.asked import Asked, Gap, NotAskable, asked_of_instance
+from trueup.capacity.counting import (
+    NUMA_TOPOLOGIES,
+    Bind,
+    Binding,
+    By,
+    Ground,
+    first_bindings,
+    ground,
+    groups_of,
+)
+from trueup.capacity.numa import HostCells
+from trueup.capacity.places import Place, cells_of, places
+from trueup.capacity.room import Claim, Room, Search, claims_of
+from trueup.model.requests import CandidateRequest
+from trueup.reconcile.facts import Facts, Instance
+from trueup.reconcile.reasons import Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Where a server could go. `to` is None if nowhere: `binds` says what keeps it from how many
+    hosts, or `reason` why it is not known what it needs. `gaps` may keep it from there.
+    """
+
+    server: Instance
+    to: str | None = None
+    binds: Mapping[Binding, int] | None = None
+    reason: Reason | None = None
+    gaps: frozenset[Gap] = frozenset()
+    has_devices: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Hosts of a group that fail together, and the moves of their servers within the group."""
+
+    group: str
+    hosts: tuple[str, ...]
+    moves: tuple[Move, ...]
+
+    @property
+    def homeless(self) -> tuple[Move, ...]:
+        return tuple(one for one in self.moves if one.to is None)
+
+
+def drained(facts: Facts, host: str) -> tuple[Move, ...]:
+    """Where each server of a host could go, one after the other; what it held is then released."""
+    servers = _servers(facts, [host])
+    relocation = _Relocation(facts, servers)
+    return relocation.moves(servers, {host}, released=True)
+
+
+def relieved(facts: Facts) -> tuple[Move, ...]:
+    """The servers to move from hosts of which more is held than they have, until it is not."""
+    over = dict(_overfull(facts))
+    every = _servers(facts, over)
+    relocation = _Relocation(facts, every)
+    found: list[Move] = []
+    for server in every:
+        excess, held = over[server.host or ""], facts.consumers.get(server.uuid, {})
+        if not any(excess[uuid, n] > 0 and held.get(uuid, {}).get(n, 0) for uuid, n in excess):
+            continue
+        [move] = relocation.moves([server], over, released=True)
+        found.append(move)
+        if move.to is not None:
+            for uuid, name in excess:
+                excess[uuid, name] -= held.get(uuid, {}).get(name, 0)
+    return tuple(found)
+
+
+def survived(facts: Facts, number: int, by: By = By.CLOUD) -> tuple[Failure, ...]:
+    """For each host of each group: it fails, with so many less one of those that hold the most.
+
+    What the servers of a host that failed hold stays, as Nova keeps it until the host is back.
+    """
+    load = Counter[str]()
+    for row in facts.alive.values():
+        load[row.host or ""] += _size(row)
+    groups: dict[str, set[str]] = defaultdict(set)
+    for place in places(facts):
+        for name in groups_of(place, by):
+            groups[name].add(place.host)
+    every = frozenset(row.host for row in facts.compute_nodes)
+    relocation = _Relocation(facts, [row for row in facts.alive.values() if row.host])
+    found: list[Failure] = []
+    for name, hosts in sorted(groups.items()):
+        fullest = sorted(hosts, key=lambda host: (-load[host], host))
+        together = ((one, *[x for x in fullest if x != one][: number - 1]) for one in sorted(hosts))
+        for failing in dict.fromkeys(tuple(sorted(one)) for one in together):
+            gone = every - hosts | {*failing}
+            moves = relocation.moves(_servers(facts, failing), gone, released=False)
+            found.append(Failure(name, failing, moves))
+            relocation.take_back()
+    return tuple(found)
+
+
+def _servers(facts: Facts, hosts: Iterable[str]) -> list[Instance]:
+    """The servers of these hosts, the largest first: they find room least easily."""
+    wanted = frozenset(hosts)
+    rows = [row for row in facts.alive.values() if row.host in wanted]
+    return sorted(rows, key=lambda row: (-_size(row), row.name, row.uuid))
+
+
+def _size(server: Instance) -> int:
+    return server.flavor.memory_mb if server.flavor else 0
+
+
+def _overfull(facts: Facts) -> Iterator[tuple[str, dict[tuple[str, str], int]]]:
+    """Each host of which more is held than it has, and by how much, by provider and class."""
+    for node in sorted(facts.compute_nodes, key=lambda row: (row.host, row.node)):
+        excess = {
+            (row.uuid, name): used - row.inventories[name].capacity
+            for row in facts.trees.get(node.uuid, ())
+            for name, used in facts.used.get(row.uuid, {}).items()
+            if name in row.inventories and used > row.inventories[name].capacity
+        }
+        if excess:
+            yield node.host, excess
+
+
+class _Relocation:
+    """Hosts while servers are moved between them."""
+
+    def __init__(self, facts: Facts, servers: Iterable[Instance]) -> None:
+        self._asked = {row.uuid: asked_of_instance(row) for row in servers}
+        found = {one.request for one in self._asked.values() if isinstance(one, Asked)}
+        self._ground: Ground = ground(facts, found)
+        self._room = Room(self._ground.view)
+        self._searches = {request: self._room.search(request) for request in found}
+        self._cells: dict[str, HostCells | None] = {}
+        self._claims: list[Claim] = []
+        self._added = Counter[str]()
+        self._full = set[tuple[CandidateRequest, int]]()
+
+    def moves(
+        self, servers: Sequence[Instance], gone: Collection[str], *, released: bool
+    ) -> tuple[Move, ...]:
+        """A place for each of these servers on hosts that are not gone.
+
+        `released`: what a server held is free as soon as it has moved.
+        """
+        targets: dict[tuple[str, str], list[tuple[Place, int]]] = defaultdict(list)
+        for place, root in self._ground.hosts:
+            if place.host not in gone:
+                targets[place.cell, place.zone].append((place, root))
+        return tuple(self._move(one, targets[self._home(one)], released) for one in servers)
+
+    def take_back(self) -> None:
+        """Undo all moves so far, of servers that were not released."""
+        for claim in self._claims:
+            self._room.release(claim)
+        self._claims, self._cells = [], {}
+        self._added.clear()
+        self._full.clear()
+
+    def _home(self, server: Instance) -> tuple[str, str]:
+        """The cell and the zone that a server stays in."""
+        facts = self._ground.facts
+        zones = facts.once(_zones)
+        cell = facts.cells.get(server.cell, server.cell)
+        return cell, zones.get(server.host or "", "")
+
+    def _move(self, server: Instance, targets: Sequence[tuple[Place, int]], released: bool) -> Move:
+        asked = self._asked[server.uuid]
+        if isinstance(asked, NotAskable):
+            return Move(server, reason=asked.reason)
+        search = self._searches[asked.request]
+        place = self._placed(asked, search, targets, released) if search else None
+        devices = bool(server.pci_requests or server.ports_holding)
+        if place is None:
+            return Move(server, binds=self._binds(asked, targets))
+        if released:
+            held = self._ground.facts.consumers.get(server.uuid, {})
+            self._room.release(tuple(claims_of(held, self._ground.view)))
+        return Move(server, place.host, gaps=asked.gaps, has_devices=devices)
+
+    def _placed(
+        self, asked: Asked, search: Search, targets: Sequence[tuple[Place, int]], released: bool
+    ) -> Place | None:
+        """The first host with room, which it then has less of."""
+        for place, root in targets:
+            # PERF: as long as nothing is released, a host that had no room has none.
+            if (asked.request, root) in self._full:
+                continue
+            claim = self._claimed(asked, search, place, root)
+            if claim is not None:
+                self._claims.append(claim)
+                self._added[place.provider] += 1
+                return place
+            if not released and asked.numa is None:
+                self._full.add((asked.request, root))
+        return None
+
+    def _claimed(self, asked: Asked, search: Search, place: Place, root: int) -> Claim | None:
+        if place.servers_max is not None and self._added[place.provider] >= place.servers_max:
+            return None
+        claim = self._room.place(search, root)
+        if claim is None or asked.numa is None or not self._ground.facts.has(NUMA_TOPOLOGIES):
+            return claim
+        if place.provider not in self._cells:
+            self._cells[place.provider] = cells_of(place, self._ground.facts)
+        cells = self._cells[place.provider]
+        if cells is not None and cells.place(asked.numa):
+            return claim
+        self._room.release(claim)
+        return None
+
+    def _binds(self, asked: Asked, targets: Sequence[tuple[Place, int]]) -> Mapping[Binding, int]:
+        """What keeps a server away from how many of these hosts."""
+        roots = [root for _, root in targets]
+        found = Counter(first_bindings(asked.request, self._room.view, roots).values())
+        beyond = found.pop((Bind.TOGETHER, ""), 0)
+        if beyond:
+            # Placement would have let it in.
+            found[(Bind.NUMA if asked.numa else Bind.SERVERS_MAX), ""] = beyond
+        return found
+
+
+def _zones(facts: Facts) -> dict[str, str]:
+    return {place.host: place.zone for place in places(facts)}

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The facts as they would be with other hosts, ratios or reservations."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from trueup.reconcile.facts import ComputeNode, Facts, HostTopology, Inventory, Provider
+
+
+@dataclass(eq=False)
+class HostUnknown(Exception):
+    """No compute host has this name."""
+
+    name: str
+    known: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """What is assumed: hosts that are gone, more hosts like some, and inventories by class."""
+
+    without: tuple[str, ...] = ()
+    more: Mapping[str, int] = field(default_factory=dict)
+    ratios: Mapping[str, float] = field(default_factory=dict)
+    reserved: Mapping[str, int] = field(default_factory=dict)
+
+
+def assumed(facts: Facts, what: WhatIf) -> Facts:
+    """The facts under these assumptions. Raises HostUnknown.
+
+    A host that is gone gets no servers; what its servers hold stays. Ratios and reservations are
+    those of all compute hosts; a new host has those of the one that it is like, and holds nothing.
+    """
+    known = {row.host for row in facts.compute_nodes}
+    for name in (*what.without, *what.more):
+        if name not in known:
+            raise HostUnknown(name, tuple(sorted(known)))
+    for host, number in what.more.items():
+        for copy in range(1, number + 1):
+            facts = _with_one_more(facts, host, f"+{copy}")
+    facts = _stocked(facts, what.ratios, what.reserved)
+    kept = [row for row in facts.compute_nodes if row.host not in what.without]
+    return replace(facts, compute_nodes=tuple(kept))
+
+
+def _stocked(facts: Facts, ratios: Mapping[str, float], reserved: Mapping[str, int]) -> Facts:
+    roots = facts.nodes_by_uuid.keys()
+    changed = {
+        uuid: replace(
+            row,
+            inventories={n: _stock(n, one, ratios, reserved) for n, one in row.inventories.items()},
+        )
+        for uuid, row in facts.providers.items()
+        if row.root in roots and row.inventories.keys() & (ratios.keys() | reserved.keys())
+    }
+    return replace(facts, providers={**facts.providers, **changed})
+
+
+def _stock(
+    name: str, one: Inventory, ratios: Mapping[str, float], reserved: Mapping[str, int]
+) -> Inventory:
+    return replace(
+        one,
+        allocation_ratio=ratios.get(name, one.allocation_ratio),
+        reserved=reserved.get(name, one.reserved),
+    )
+
+
+def _with_one_more(facts: Facts, host: str, mark: str) -> Facts:
+    """The facts with another host like this one, with its trees, service, mapping, aggregates."""
+    nodes = [row for row in facts.compute_nodes if row.host == host]
+    roots = {row.uuid for row in nodes}
+    trees = [row for row in facts.providers.values() if row.root in roots and not row.sharing]
+    name = host + mark
+    pools = {
+        row.uuid: replace(row, shares_with=row.shares_with | _marked(row.shares_with & roots, mark))
+        for row in facts.sharing
+    }
+    return replace(
+        facts,
+        providers={**facts.providers, **pools, **{u.uuid: u for u in _copies(trees, mark)}},
+        compute_nodes=(*facts.compute_nodes, *(_empty(row, name, mark) for row in nodes)),
+        services=(
+            *facts.services,
+            *(replace(row, host=name) for row in facts.services if row.host == host),
+        ),
+        host_mappings=(
+            *facts.host_mappings,
+            *(replace(row, host=name) for row in facts.host_mappings if row.host == host),
+        ),
+        host_aggregates=tuple(
+            replace(one, hosts=(*one.hosts, name)) if host in one.hosts else one
+            for one in facts.host_aggregates
+        ),
+    )
+
+
+def _marked(uuids: Collection[str], mark: str) -> frozenset[str]:
+    return frozenset(uuid + mark for uuid in uuids)
+
+
+def _copies(trees: Iterable[Provider], mark: str) -> Iterable[Provider]:
+    for row in trees:
+        parent = row.parent + mark if row.parent else None
+        yield replace(
+            row, uuid=row.uuid + mark, name=row.name + mark, root=row.root + mark, parent=parent
+        )
+
+
+def _empty(node: ComputeNode, host: str, mark: str) -> ComputeNode:
+    """The compute node of a new host, of whose NUMA cells nothing is used."""
+    numa = node.numa
+    if numa is not None and numa.cells is not None:
+        cells = (
+            replace(
+                cell,
+                cpus_used=0,
+                memory_used_mb=0,
+                pinned=frozenset(),
+                pages=tuple(replace(one, used=0) for one in cell.pages),
+            )
+            for cell in numa.cells
+        )
+        numa = HostTopology(tuple(cells))
+    return replace(node, uuid=node.uuid + mark, host=host, node=node.node + mark, numa=numa)

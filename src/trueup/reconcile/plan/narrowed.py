@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A narrowed plan: only some of its findings, by their defect or by what their steps do. Pure."""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from trueup.reconcile.plan.plan import NotPlanned, Plan
+from trueup.reconcile.reasons import because
+from trueup.reconcile.steps import AllocationsOf, PortBinding, Step, releases, step_growth
+
+LEFT_OUT = because("left-out-by-option")
+
+
+class Direction(StrEnum):
+    """What a step does to what consumers hold: it only gives, or it only takes."""
+
+    ADDS = "adds"
+    RELEASES = "releases"
+
+
+@dataclass(frozen=True, slots=True)
+class Only:
+    """Which findings to keep: those of these defects (none: of all), whose steps go one way."""
+
+    defects: frozenset[str] = frozenset()
+    direction: Direction | None = None
+
+    @property
+    def everything(self) -> bool:
+        return not self.defects and self.direction is None
+
+
+def direction_of(step: Step) -> Direction | None:
+    """The direction of a step; None: it moves something, or changes more than allocations."""
+    if not all(isinstance(one.target, AllocationsOf | PortBinding) for one in step.changes):
+        return None
+    takes, gives = releases(step), any(amount > 0 for amount in step_growth(step).values())
+    if takes == gives:
+        return None
+    return Direction.RELEASES if takes else Direction.ADDS
+
+
+def narrowed(plan: Plan, only: Only) -> Plan:
+    """The plan without the findings that are not wanted, which are declined as left out.
+
+    A finding is kept with all its steps or not at all, and not without a step that one of them
+    needs. SAFETY: nothing is added, so what is kept is guarded as before.
+    """
+    if only.everything:
+        return plan
+    left_out = {row.id for row in plan.findings if only.defects and row.defect not in only.defects}
+    if only.direction is not None:
+        for step in plan.steps:
+            if direction_of(step) is not only.direction:
+                left_out.update(step.because)
+    steps = _without(plan.steps, left_out)
+    kept = {step.id for step in steps}
+    declined = [NotPlanned(row, LEFT_OUT) for row in plan.findings if row.id in left_out]
+    return replace(
+        plan,
+        findings=tuple(row for row in plan.findings if row.id not in left_out),
+        steps=steps,
+        declined=(*plan.declined, *declined),
+        effects=tuple(one for one in plan.effects if one.step in kept),
+    )
+
+
+def _without(steps: tuple[Step, ...], left_out: set[str]) -> tuple[Step, ...]:
+    """The steps for none of these findings; the findings of steps that need another are added."""
+    while True:
+        kept = tuple(step for step in steps if left_out.isdisjoint(step.because))
+        ids = {step.id for step in kept}
+        lacking = [step for step in kept if not ids.issuperset(step.needs)]
+        if not lacking:
+            return kept
+        for step in lacking:
+            left_out.update(step.because)
