@@ -48,7 +48,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """None: Nova alone pins instances."""
-    return because("let-nova-pin-again", host=finding.where)
+    return because("nova-pins-again")
 
 
 def _pinned(facts: Facts) -> Mapping[_Place, Mapping[int, list[Instance]]]:
