@@ -20,6 +20,7 @@ from trueup.capacity.asked import (
 )
 from trueup.capacity.numa import CellNeed, NumaNeed
 from trueup.reconcile.facts import NumaCell, NumaTopology
+from trueup.reconcile.reasons import because
 
 
 def found(specs: dict[str, str]) -> Asked:
@@ -57,7 +58,7 @@ def test_what_nobody_knows_is_named(specs, gap):
 
 def test_a_flavor_that_nova_refuses_is_not_counted():
     asked = asked_of(flavor({"hw:cpu_policy": "odd"}), {})
-    assert asked == NotAskable("a-flavor", "its CPU policy is odd")
+    assert asked == NotAskable("a-flavor", because("cpu-policy-unknown", policy="odd"))
 
 
 def test_plain_amounts():

@@ -14,6 +14,7 @@ from tests.tree import REPOSITORY
 from trueup.capacity.asked import Gap, NotAskable, asked_of_amounts
 from trueup.capacity.counting import By, Later, capacity
 from trueup.capacity.document import capacity_document
+from trueup.reconcile.reasons import because
 
 SCHEMA = json.loads((REPOSITORY / "docs" / "capacity.schema.json").read_text())
 STRICT = Draft202012Validator(closed(SCHEMA), format_checker=Draft202012Validator.FORMAT_CHECKER)
@@ -32,7 +33,10 @@ def document(by: By, later: Later = NOT_ASKED) -> dict[str, Any]:
     facts = read_cloud(TEXT).facts()
     plain = asked_of_amounts({"VCPU": 2}, ["CUSTOM_FAST"])
     asked = [asked_of_amounts({"VCPU": 2}), replace(plain, gaps=frozenset(Gap))]
-    found = replace(capacity(asked, facts, by, later), not_askable=(NotAskable("odd", "why"),))
+    found = replace(
+        capacity(asked, facts, by, later),
+        not_askable=(NotAskable("odd", because("flavor-unreadable")),),
+    )
     return json.loads(json.dumps(capacity_document(found, facts.taken_at, False, "1.2.3")))
 
 
@@ -57,4 +61,4 @@ def test_what_it_says():
     assert {"kind": "class", "what": "VCPU", "hosts": 1} in plain["binds"]
     assert (strict["now"]["fits"], strict["at_most"]) == (0, True)
     assert len(strict["not_counted"]) == len(Gap)
-    assert made["refused"] == [{"name": "odd", "reason": "why"}]
+    assert made["refused"] == [{"name": "odd", "reason": "its flavor could not be read"}]

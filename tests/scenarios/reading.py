@@ -10,6 +10,7 @@ cell1
   server vol on h1 volume swap=512 VCPU=2 …     its root disk is a volume; a swap disk, in MiB
   server api on h1 volume=unknown VCPU=2 …      whether it is one is not shown
   server rt on h1 numa-pinned VCPU=2 …          its NUMA topology pins two processors
+  server rt on h1 pinned on-cpus=2,3 VCPU=2 …   the processors of the host that it is pinned to
   server rt on h1 numa-unreadable VCPU=2 …      its NUMA topology cannot be read
   server web on h1 old-VCPU=1 VCPU=2 …          its flavor before a resize, which had fewer
   server sap on h1 pinned VCPU=2 MEMORY_MB=256  its image asks for dedicated processors
@@ -34,6 +35,7 @@ provider pool DISK_GB=100 sharing
 provider nic of h1 NET_BW=100                   a nested provider
 build web [age=3600]                            a build request
 host h1.example.org node=h1 address=10.0.0.1  its hypervisor name and its address
+host h1 cpus=2,3                                the processors of its only NUMA cell
 host h1 made=20                                 its compute node was made so many seconds ago
 host h1 traits=OWNER_NOVA,COMPUTE_NODE          traits of its provider; `traits=` none
 provider nic of h1 root=h2 NET_BW=100           its root is not the top of its tree
@@ -75,6 +77,8 @@ from trueup.reconcile.facts import (
     DomainRecord,
     Facts,
     HostAggregate,
+    HostCell,
+    HostTopology,
     LedgerFault,
     NumaCell,
     NumaTopology,
@@ -201,6 +205,9 @@ def _host(draft: Draft, cell: str, words: list[str]) -> None:
     seen = int(details["seen"]) if "seen" in details else None
     draft.host(words[0], cell, "up" in details, uuid_of(other) if other else "", seen)
     draft.nodes[-1] = replace(draft.nodes[-1], address=details.get("address", ""))
+    if "cpus" in details:
+        cell = HostCell(0, frozenset(), frozenset(map(int, details["cpus"].split(","))), 8192)
+        draft.nodes[-1] = replace(draft.nodes[-1], numa=HostTopology((cell,)))
     if "node" in details:
         draft.nodes[-1] = replace(draft.nodes[-1], node=details["node"])
     node = draft.nodes[-1]
@@ -220,6 +227,18 @@ def _marks(draft: Draft, details: Mapping[str, str]) -> dict[str, object]:
     return {kind: frozenset(map(kinds[kind], words)) for kind, words in named.items()}
 
 
+def _numa_topology(details: Mapping[str, str], fields: Mapping[str, Any]) -> NumaTopology | None:
+    if "numa-unreadable" in details:
+        return NumaTopology(None)
+    if "numa-pinned" in details:
+        return NumaTopology((NumaCell(0, (), (0, 1), fields["flavor"].memory_mb),))
+    if "on-cpus" in details:
+        held = tuple(map(int, details["on-cpus"].split(",")))
+        memory = fields["flavor"].memory_mb
+        return NumaTopology((NumaCell(0, (), (), memory, host_processors=held),))
+    return None
+
+
 def _server(draft: Draft, cell: str, words: list[str]) -> None:
     amounts, details = amounts_in(words), dict(details_in(words[1:]))
     host = words[2] if "on" in details else None
@@ -234,11 +253,8 @@ def _server(draft: Draft, cell: str, words: list[str]) -> None:
         fields["flavor"] = replace(fields["flavor"], swap_mb=int(details["swap"]))
     if "old-VCPU" in details:
         fields["old_flavor"] = replace(fields["flavor"], vcpus=int(details["old-VCPU"]))
-    if "numa-pinned" in details:
-        pinned = NumaCell(0, (), (0, 1), fields["flavor"].memory_mb)
-        fields["numa_topology"] = NumaTopology((pinned,))
-    if "numa-unreadable" in details:
-        fields["numa_topology"] = NumaTopology(None)
+    if cells := _numa_topology(details, fields):
+        fields["numa_topology"] = cells
     if "volume" in details:
         fields["volume_backed"] = None if details["volume"] == "unknown" else True
     if "pinned" in details:

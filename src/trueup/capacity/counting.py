@@ -10,12 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-import numpy as np
-
 from trueup.capacity.asked import Asked, Gap, NotAskable
 from trueup.capacity.ledger import view_of
 from trueup.capacity.places import LeftOut, Place, cells_of, in_order, places, unknown_hosts
-from trueup.capacity.room import ENDLESS, Fitting, Room
+from trueup.capacity.room import ENDLESS, Fitting, Room, search_in
 from trueup.model.requests import CandidateRequest
 from trueup.placement.index.filters import Filter, Resource, filters_of, request_of, text_of
 from trueup.placement.index.search.all_trees import trees_with_candidates
@@ -205,12 +203,19 @@ def fill(
     search = room.search(asked.request)
     if search is None:
         return [Fitting(0, "") for _ in chosen]
-    at_once = room.counts(search)
+    at_once, nowhere = room.counts(search), Fitting(0, "")
+    if at_once is not None and asked.numa is None:
+        # PERF: nearly all flavors and hosts; aggregates seldom have limits.
+        return [
+            at_once.get(root, nowhere)
+            if place.servers_max is None
+            else _capped(at_once.get(root, nowhere), asked, place, ground.facts)
+            for place, root in chosen
+        ]
     found = []
     for place, root in chosen:
         if at_once is not None:
-            most = at_once.get(root, Fitting(0, ""))
-            found.append(_capped(most, asked, place, ground.facts))
+            found.append(_capped(at_once.get(root, nowhere), asked, place, ground.facts))
         elif place.servers_max is None and asked.numa is None:
             found.append(room.count(search, root))
         else:
@@ -267,30 +272,28 @@ def first_bindings(
         if part is None:
             continue
         after = left & _roots(part, view)
-        for root in left - after:
-            found[root] = _binding(one, root, view)
+        found |= _binding(one, left - after, view)
         left = after
         if not left:
             break
     return found | dict.fromkeys(left, (Bind.TOGETHER, ""))
 
 
-def _binding(lost_by: Filter, root: int, view: View) -> Binding:
-    """What a filter is about, on the host that it leaves out."""
+def _binding(lost_by: Filter, roots: Iterable[int], view: View) -> dict[int, Binding]:
+    """What a filter is about, on each of the hosts that it leaves out."""
     if not isinstance(lost_by, Resource):
-        return Bind.FILTER, text_of(lost_by)
+        return dict.fromkeys(roots, (Bind.FILTER, text_of(lost_by)))
     column = view.inventories.get(lost_by.name)
     if column is None:
-        return Bind.CLASS, lost_by.name
-    end = int(view.forest.ends[root])
-    first, last = np.searchsorted(column.positions, [root, end]).tolist()
-    free = column.capacity[first:last] - column.used[first:last]
+        return dict.fromkeys(roots, (Bind.CLASS, lost_by.name))
     # Room is there, and one server may not take so much, or not so little, or not this amount.
-    return (Bind.UNIT if (free >= lost_by.amount).any() else Bind.CLASS), lost_by.name
+    has_room = column.capacity - column.used >= lost_by.amount
+    by_unit = set(view.forest.roots[column.positions[has_room]].tolist())
+    return {root: (Bind.UNIT if root in by_unit else Bind.CLASS, lost_by.name) for root in roots}
 
 
 def _roots(request: CandidateRequest, view: View) -> set[int]:
-    search = Room(view).search(request)
+    search = search_in(view, request)
     if search is None:
         return set()
     # PERF: without choices that restrict each other, each tree that is left has candidates.

@@ -53,6 +53,7 @@ def failures_document(
                 "group": one.group or None,
                 "hosts": list(one.hosts),
                 "servers": len(one.moves),
+                "not_checked": one.uncertain,
                 "without_place": [
                     {"uuid": each.server.uuid, "name": each.server.name, "why": words.move(each)}
                     for each in one.homeless

@@ -41,6 +41,11 @@ class Move:
     gaps: frozenset[Gap] = frozenset()
     has_devices: bool = False
 
+    @property
+    def certain(self) -> bool:
+        """Whether it has a place, and all that it needs there was checked."""
+        return self.to is not None and not self.gaps and not self.has_devices
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:
@@ -49,6 +54,11 @@ class Failure:
     group: str
     hosts: tuple[str, ...]
     moves: tuple[Move, ...]
+
+    @property
+    def uncertain(self) -> int:
+        """How many have a place where not all that they need was checked."""
+        return sum(1 for one in self.moves if one.to is not None and not one.certain)
 
     @property
     def homeless(self) -> tuple[Move, ...]:

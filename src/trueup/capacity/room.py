@@ -12,6 +12,7 @@ chosen for a part of the request, it has one place less for that part, and no ot
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -65,29 +66,38 @@ class Search:
         ]
 
 
+def search_in(view: View, request: CandidateRequest) -> Search | None:
+    """Where servers with this request fit in a view; None: nowhere."""
+    try:
+        slots: Sequence[Slot] = match_request(request, view)
+        slots, constraints = constrain(slots, request, view.forest.has_trees)
+        problem = prepare(prune(slots, constraints, view), constraints, view.forest)
+    except NoCandidates:
+        return None
+    trees = {root: number for number, root in enumerate(problem.trees.anchors.tolist())}
+    keys = [(slot.suffix, sorted(name for name, _ in slot.resources)) for slot in slots]
+    order = sorted(range(len(slots)), key=lambda number: keys[number])
+    return Search(problem, trees, tuple(order))
+
+
 class Room:
     """What is left of a view."""
 
     def __init__(self, view: View) -> None:
         self.view = replace(view, inventories={n: _own(c) for n, c in view.inventories.items()})
-        self._entries = {
-            name: {position: entry for entry, position in enumerate(one.positions.tolist())}
-            for name, one in self.view.inventories.items()
-        }
         self._sharing = frozenset(view.sharing.tolist())
 
     def search(self, request: CandidateRequest) -> Search | None:
         """Where servers with this request fit now; None: nowhere."""
-        try:
-            slots: Sequence[Slot] = match_request(request, self.view)
-            slots, constraints = constrain(slots, request, self.view.forest.has_trees)
-            problem = prepare(prune(slots, constraints, self.view), constraints, self.view.forest)
-        except NoCandidates:
-            return None
-        trees = {root: number for number, root in enumerate(problem.trees.anchors.tolist())}
-        keys = [(slot.suffix, sorted(name for name, _ in slot.resources)) for slot in slots]
-        order = sorted(range(len(slots)), key=lambda number: keys[number])
-        return Search(problem, trees, tuple(order))
+        return search_in(self.view, request)
+
+    @cached_property
+    def _entries(self) -> Mapping[str, Mapping[int, int]]:
+        """The entry of each provider in the columns of each class."""
+        return {
+            name: {position: entry for entry, position in enumerate(one.positions.tolist())}
+            for name, one in self.view.inventories.items()
+        }
 
     def count(self, search: Search, root: int, most: int = ENDLESS) -> Fitting:
         """How many servers fit on a host, at most so many; what they take of pools is gone."""

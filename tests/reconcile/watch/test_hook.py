@@ -92,5 +92,6 @@ def test_the_news_name_what_appeared_and_what_is_gone():
         "where": "h1",
         "since": "2026-11-21T11:00:00Z",
         "first_seen": "2026-11-21T12:00:00Z",
+        "returned": 0,
     }
     assert (document["complete"], document["format"]) == (True, 1)

@@ -202,3 +202,35 @@ def test_a_round_counts_by_severity(counts):
     [ended] = remembered(audit_at(0, *counts)).rounds
     assert sum(ended.counts.values()) == len(counts)
     assert set(ended.counts) == {"critical", "high", "medium", "low"}
+
+
+def returned(memory: Memory) -> int:
+    [sighting] = memory.sightings
+    return sighting.returned
+
+
+def test_what_was_repaired_and_comes_back_is_counted():
+    memory = remembered(audit_at(0, OLD), audit_at(1, OLD))
+    assert returned(memory) == 0
+    memory = remembered(audit_at(2), audit_at(3, OLD), audit_at(4, OLD), memory=memory)
+    assert returned(memory) == 1
+    memory = remembered(audit_at(5), audit_at(6, OLD), memory=memory)
+    assert returned(memory) == 2
+
+
+def test_what_only_one_round_had_does_not_come_back():
+    memory = remembered(audit_at(0, OLD), audit_at(1), audit_at(2, OLD))
+    assert returned(memory) == 0
+
+
+def test_what_a_silent_source_hid_does_not_come_back():
+    memory = remembered(audit_at(0, OLD), audit_at(1, OLD), audit_at(2, silent=True))
+    assert returned(remembered(audit_at(3, OLD), memory=memory)) == 0
+
+
+def test_a_return_is_forgotten_after_two_weeks():
+    memory = remembered(audit_at(0, OLD), audit_at(1, OLD), audit_at(2))
+    later = 3 + int(module.RETURN_AFTER_MAX / MINUTE)
+    assert returned(remembered(audit_at(later, OLD), memory=memory)) == 0
+    assert memory.gone
+    assert not remembered(audit_at(later), memory=memory).gone

@@ -68,3 +68,13 @@ def test_before_a_round_has_succeeded_nothing_looks_like_an_all_clear(tmp_path):
     names = {name for name, _ in found}
     assert not names & {"trueup_watch_findings_by_severity", "trueup_watch_unchecked_subjects"}
     assert value(found, "rounds_total", result="failed") == 1
+
+
+def test_what_came_back_counts_in_the_metric_and_is_on_the_page(tmp_path):
+    gone = BROKEN.replace("holds old h1 VCPU=2 MEMORY_MB=256 DISK_GB=6\n", "")
+    texts = (BROKEN, BROKEN, gone, BROKEN)
+    rounds = [seen_at(text, minute) for minute, text in enumerate(texts)]
+    found = samples(tmp_path / "x", *rounds)
+    assert value(found, "returned_findings", defect="orphaned-allocation") == 1
+    watcher = scene(rounds, tmp_path / "y").watcher
+    assert "2 times in the last two weeks" in watcher.status.page.decode()

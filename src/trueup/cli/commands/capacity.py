@@ -136,6 +136,8 @@ class CapacityCommand(DocumentVerb, CloudVerb):
         failures = survived(facts, arguments.survive, By(arguments.by))
         lost = [one for one in failures if one.homeless]
         say(f"{len(failures) - len(lost)} of {counted(len(failures), 'failure')} can be absorbed.")
+        if uncertain := sum(1 for one in failures if one.uncertain):
+            say(f"In {uncertain} of them, ports or devices of some servers were not checked.")
         say(NOT_ASKED)
         if lost and self.exit_code is ExitCode.CLEAN:
             self.exit_code = ExitCode.FINDINGS

@@ -53,7 +53,10 @@ class CapacityDrainCommand(CloudVerb):
             raise OptionRefused("HOST", f"{arguments.drained} is no compute host; known: {named}")
         moves = drained(facts, arguments.drained) if arguments.drained else relieved(facts)
         placed = sum(1 for one in moves if one.to is not None)
-        say(f"{placed} of {counted(len(moves), 'server')} can go to another host, in this order.")
+        certain = sum(1 for one in moves if one.certain)
+        say(f"{certain} of {counted(len(moves), 'server')} can go to another host, in this order.")
+        if placed > certain:
+            say(f"Perhaps {placed - certain} more: the remark says what was not checked.")
         say(NOT_ASKED)
         if not facts.coverage.complete:
             self.exit_code = ExitCode.INCOMPLETE

@@ -43,7 +43,10 @@ class PciRequest:
 
 @dataclass(frozen=True, slots=True)
 class NumaCell:
-    """One virtual NUMA node: `processors` are shared, `pinned` are dedicated; memory in MiB."""
+    """One virtual NUMA node: `processors` are shared, `pinned` are dedicated; memory in MiB.
+
+    `host_processors` are those of the host that it is pinned to, also for emulator threads.
+    """
 
     number: int
     processors: tuple[int, ...]
@@ -51,6 +54,7 @@ class NumaCell:
     memory_mb: int
     cpu_policy: str | None = None
     thread_policy: str | None = None
+    host_processors: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,8 +79,8 @@ class SeverityCount:
 class Page:
     """Everything on the page, in its order. `origin` says what was audited, `version` by what.
 
-    `history` is of the rounds of a watch. `reasons` counts what has each reason, by verdict and by
-    the name of the reason.
+    `history` is of the rounds of a watch, `returns` what came back in them. `reasons` counts what
+    has each reason, by verdict and by the name of the reason.
     """
 
     taken_at: datetime
@@ -103,6 +103,7 @@ class Page:
     timeline: Timeline
     reasons: Mapping[tuple[str, str], int]
     history: Plot | None = None
+    returns: tuple[str, ...] = ()
 
 
 def page_of(

@@ -22,6 +22,7 @@ class Need(StrEnum):
     HOST_MAPPINGS = "host mappings"
     HYPERVISORS = "hypervisors"
     INSTANCE_MAPPINGS = MAPPINGS_OF_INSTANCES
+    NUMA_TOPOLOGIES = "NUMA topologies"
     OWNERS = OWNERS_OF_CONSUMERS
     PCI_DEVICES = "PCI devices"
     PORTS = "ports"

@@ -89,6 +89,7 @@ def _row(one: Sighting) -> dict[str, Any]:
         "where": one.where,
         "since": moment(one.since) if one.since else None,
         "first_seen": moment(one.first_seen),
+        "returned": one.returned,
     }
 
 

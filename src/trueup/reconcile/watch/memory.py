@@ -8,7 +8,7 @@ observations.
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
@@ -20,6 +20,9 @@ from trueup.reconcile.verdicts import Finding, Severity
 # After more rounds than these, of the older half every second one is forgotten.
 ROUNDS_MAX = 1000
 
+# A finding that comes back within this time has a cause that no repair of the ledger removes.
+RETURN_AFTER_MAX = timedelta(days=14)
+
 RoundState = Literal["complete", "incomplete", "failed"]
 
 
@@ -29,7 +32,7 @@ class Sighting:
 
     `evidence` is a digest. `rounds` is how many had it, with any evidence, and `known_since` the
     first of them (None: a Trueup that did not note it wrote the file). `since` is when the defect
-    began, as far as the facts tell.
+    began, as far as the facts tell. `returned` is how often it was gone in the last two weeks.
     """
 
     id: str
@@ -43,6 +46,7 @@ class Sighting:
     rounds: int = 1
     since: datetime | None = None
     known_since: datetime | None = None
+    returned: int = 0
 
     @property
     def began(self) -> datetime:
@@ -69,12 +73,16 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """The cells that were watched (uuids), what was seen, the rounds, and what was notified."""
+    """The cells that were watched (uuids), what was seen, the rounds, and what was notified.
+
+    `gone` has, by finding, when it was gone that had been there for more than one round.
+    """
 
     cells: tuple[str, ...] = ()
     sightings: tuple[Sighting, ...] = ()
     rounds: tuple[Round, ...] = ()
     notified: frozenset[str] = frozenset()
+    gone: Mapping[str, tuple[datetime, ...]] = field(default_factory=dict)
 
     def confirmed(self, interval: timedelta) -> tuple[Sighting, ...]:
         """The findings that the two-look rule confirms."""
@@ -109,7 +117,11 @@ def after_round(memory: Memory, audit: Audit, cells: Iterable[str], seconds: flo
     watched = tuple(sorted(cells))
     known = memory if not memory.cells or set(memory.cells) & set(watched) else Memory()
     before = {one.id: one for one in known.sightings}
-    found = {row.id: _sighting(row, before.get(row.id), audit.taken_at) for row in audit.findings}
+    gone = _recent(known.gone, audit.taken_at)
+    found = {
+        row.id: _sighting(row, before.get(row.id), audit.taken_at, len(gone.get(row.id, ())))
+        for row in audit.findings
+    }
     muted = {one.finding.id for one in audit.muted}
     kept = [
         one
@@ -127,9 +139,12 @@ def after_round(memory: Memory, audit: Audit, cells: Iterable[str], seconds: flo
         counts=counts,
         unchecked=len(audit.unchecked),
     )
-    return Memory(
-        watched, (*found.values(), *kept), _thinned((*known.rounds, ended)), known.notified
-    )
+    there = {*found, *muted, *(one.id for one in kept)}
+    for one in known.sightings:
+        if one.id not in there and one.rounds > 1:
+            gone[one.id] = (*gone.get(one.id, ()), audit.taken_at)
+    rounds = _thinned((*known.rounds, ended))
+    return Memory(watched, (*found.values(), *kept), rounds, known.notified, gone)
 
 
 def after_failure(memory: Memory, at: datetime, seconds: float, reason: str) -> Memory:
@@ -158,7 +173,18 @@ def _may_be_there(one: Sighting, audit: Audit) -> bool:
     )
 
 
-def _sighting(row: Finding, before: Sighting | None, now: datetime) -> Sighting:
+def _recent(
+    gone: Mapping[str, tuple[datetime, ...]], now: datetime
+) -> dict[str, tuple[datetime, ...]]:
+    """What was gone within the time in which a return counts."""
+    recent = {
+        finding: tuple(time for time in times if now - time <= RETURN_AFTER_MAX)
+        for finding, times in gone.items()
+    }
+    return {finding: times for finding, times in recent.items() if times}
+
+
+def _sighting(row: Finding, before: Sighting | None, now: datetime, returned: int) -> Sighting:
     evidence = hashlib.sha256(msgspec.json.encode(row)).hexdigest()[:16]
     same = before is not None and before.evidence == evidence
     return Sighting(
@@ -173,6 +199,7 @@ def _sighting(row: Finding, before: Sighting | None, now: datetime) -> Sighting:
         rounds=before.rounds + 1 if before else 1,
         since=row.since,
         known_since=(before.known_since or before.first_seen) if before else now,
+        returned=returned,
     )
 
 

@@ -91,6 +91,15 @@ def _findings(status: WatchStatus) -> Iterator[Metric]:
     for severity in Severity:
         total.add_metric([severity.value], by_severity[severity])
     yield total
+    returned = GaugeMetricFamily(
+        "trueup_watch_returned_findings",
+        "Findings that were gone in the last two weeks and came back: no repair of the ledger "
+        "removes their cause",
+        labels=["defect"],
+    )
+    for defect, count in sorted(Counter(one.defect for one in sightings if one.returned).items()):
+        returned.add_metric([defect], count)
+    yield returned
     oldest = GaugeMetricFamily(
         "trueup_watch_oldest_finding_age_seconds",
         "How long the oldest finding has been there, as far as its evidence or the watch tells",

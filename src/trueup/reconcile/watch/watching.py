@@ -24,6 +24,7 @@ from trueup.reconcile.runs.journals import Unreadable
 from trueup.reconcile.watch.hook import Hook, news_document
 from trueup.reconcile.watch.memory import (
     Memory,
+    Sighting,
     after_failure,
     after_notifying,
     after_round,
@@ -168,7 +169,9 @@ class Watcher:
         if self._page is None:
             return b""
         try:
-            return html_of(replace(self._page, history=history_plot(_marks(memory))))
+            returns = tuple(_return(one) for one in memory.sightings if one.returned)
+            history = history_plot(_marks(memory))
+            return html_of(replace(self._page, history=history, returns=returns))
         except Exception as error:
             self._watch.say(f"the page cannot be made: {self._watch.explain(error)}")
             return self.status.page
@@ -181,6 +184,12 @@ class Watcher:
             return max(_PAUSE_SECONDS_MIN, min(interval, self._watch.confirm_after))
         spread = self._random.uniform(1 - JITTER, 1 + JITTER)
         return max(_PAUSE_SECONDS_MIN, interval * spread - passed)
+
+
+def _return(one: Sighting) -> str:
+    where = f" on {one.where}" if one.where else ""
+    times = counted(one.returned + 1, "time")
+    return f"`{one.id}`{where}: {times} in the last two weeks"
 
 
 def _marks(memory: Memory) -> tuple[Mark, ...]:

@@ -203,6 +203,12 @@ def test_dedicated_processors_up_to_ussuri_and_later(text, shared, dedicated):
     assert (cell.processors, cell.pinned) == (shared, dedicated)
 
 
+def test_the_processors_of_the_host_are_those_of_the_guest_and_of_its_emulator():
+    text = numa_text("1.6", pcpuset=[0, 1], cpu_pinning_raw={"0": 5, "1": 4}, cpuset_reserved=[6])
+    [cell] = instance(numa_topology=text).numa_topology.cells
+    assert cell.host_processors == (4, 5, 6)
+
+
 @pytest.mark.parametrize(
     "text", ["{broken", "null", "[]", "7", "{}", '{"nova_object.data": {"cells": null}}']
 )

@@ -252,6 +252,14 @@ def _numa_cell(fields: Mapping[str, Any]) -> NumaCell:
         memory_mb=int(fields["memory"]),
         cpu_policy=fields.get("cpu_policy"),
         thread_policy=fields.get("cpu_thread_policy"),
+        host_processors=tuple(
+            sorted(
+                {
+                    *map(int, (fields.get("cpu_pinning_raw") or {}).values()),
+                    *map(int, fields.get("cpuset_reserved") or ()),
+                }
+            )
+        ),
     )
 
 
