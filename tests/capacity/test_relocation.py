@@ -12,6 +12,7 @@ from tests.scenarios.reading import read_cloud
 from trueup.capacity.counting import Bind, By
 from trueup.capacity.relocation import Move, drained, relieved, survived
 from trueup.reconcile.facts import Facts, HostCell, HostTopology, NumaCell, NumaTopology
+from trueup.reconcile.reasons import because
 
 CLOUD = """
 cell1
@@ -54,7 +55,7 @@ def test_a_server_of_which_too_little_is_known_is_named():
         "web on h1 VCPU=2 MEMORY_MB=10", "web on h1 numa-unreadable VCPU=2 MEMORY_MB=10"
     )
     [move] = [one for one in drained(facts_of(text), "h1") if one.server.name == "web"]
-    assert (move.to, move.reason) == (None, "its NUMA topology could not be read")
+    assert (move.to, move.reason) == (None, because("numa-unreadable"))
 
 
 def test_numa_cells_are_taken_too():

@@ -12,9 +12,9 @@ from tests.cli.running import AUDIT_COLUMNS, ROWS, trueup
 
 COLUMNS = {
     "audit": list(AUDIT_COLUMNS),
-    "plan": ["Step", "Subject", "Before", "After", "Because"],
-    "apply": ["Subject", "Result", "Because", "Reason"],
-    "undo": ["Subject", "Result", "Because", "Reason"],
+    "plan": ["Step", "Name", "Subject", "Before", "After", "Because"],
+    "apply": ["Name", "Subject", "Result", "Because", "Reason"],
+    "undo": ["Name", "Subject", "Result", "Because", "Reason"],
     "journal": [
         "Run",
         "Began at",
@@ -105,7 +105,8 @@ def test_a_table_for_people_has_every_column_that_is_asked_for(words, command):
 
 
 def test_evidence_is_a_mapping_for_programs_and_lines_for_people(nova_conf):
-    every = [row["Evidence"] for row in trueup("audit", *ROWS).json()]
+    rows = trueup("audit", *ROWS).json()
+    every = [row["Evidence"] for row in rows if row["Verdict"] == "finding"]
     assert all({"instance", "holds"} <= set(evidence) for evidence in every)
     evidence = next(one for one in every if one["holds"])
     table = trueup("audit", "-c", "Evidence").out

@@ -37,7 +37,7 @@ def blocks(language: str) -> list[object]:
 def commands(text: str) -> Iterator[list[str]]:
     """The words of each command of ours in a shell's text."""
     for line in text.replace("\\\n", " ").splitlines():
-        words = shlex.split(line.partition(" > ")[0], comments=True)
+        words = shlex.split(re.split(r" [>|] ", line)[0], comments=True)
         # In a container, the command is the end of the line.
         if words[:1] == ["trueup"] or (words[:2] == ["docker", "run"] and "trueup" in words):
             yield words[words.index("trueup") + 1 :]

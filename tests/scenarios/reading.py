@@ -93,6 +93,8 @@ from trueup.reconcile.verdicts import Finding, plain_words
 _SERVER_WORDS = {
     "task": "task_state", "state": "vm_state", "project": "project", "user": "user",
 }  # fmt: skip
+# What nova-compute found when it looked for the guest on the server's host.
+_POWER_STATES = {"absent": 0, "running": 1}
 
 
 def read_cloud(text: str) -> Draft:
@@ -246,6 +248,8 @@ def _server(draft: Draft, cell: str, words: list[str]) -> None:
         _SERVER_WORDS[name]: value for name, value in details.items() if name in _SERVER_WORDS
     }
     fields |= _changed(details)
+    if "guest" in details:
+        fields["power_state"] = _POWER_STATES[details["guest"]]
     if amounts:
         extra = {name: value for name, value in details.items() if ":" in name}
         fields["flavor"] = flavor(amounts, extra)

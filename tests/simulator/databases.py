@@ -200,6 +200,7 @@ def _server(number: int, row: ServerRow) -> Mapping[str, Any]:
         "host": row.host,
         "node": row.host,
         "vm_state": row.vm_state,
+        "power_state": row.power_state,
         "task_state": row.task_state,
         "hidden": row.hidden,
     }

@@ -230,7 +230,10 @@ def _all_answer(cloud: Cloud) -> bool:
 
 
 def _reset(cloud: Cloud, event: Event) -> None:
-    """`openstack server set --state active`: it changes nothing of where the guest is."""
+    """`openstack server set --state active`: it changes nothing of where the guest is.
+
+    Nova looks at power states every ten minutes, and an audit comes later than that.
+    """
     server = cloud.servers.get(event.words[0])
     if server is None or not server.settled or not cloud.has_row(server) or not _all_answer(cloud):
         raise Impossible("there is no such server, or a cell is down")
@@ -238,7 +241,8 @@ def _reset(cloud: Cloud, event: Event) -> None:
     runs = (server.uuid, row.host) in cloud.guests or cloud.is_misplaced(server)
     if row.vm_state != "error" or row.deleted or not runs:
         raise Impossible("it is not in ERROR, or no guest of it runs")
-    cloud.save(server, vm_state="active")
+    is_there = (server.uuid, row.host) in cloud.guests
+    cloud.save(server, vm_state="active", power_state=1 if is_there else 0)
 
 
 def _shelve(cloud: Cloud, event: Event) -> None:

@@ -105,6 +105,7 @@ def instance_of(row: ServerRow, cell: str) -> Instance:
         host=row.host,
         node=row.host,
         vm_state=row.vm_state,
+        power_state=row.power_state,
         task_state=row.task_state,
         deleted=bool(row.deleted),
         hidden=row.hidden,

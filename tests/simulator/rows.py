@@ -52,6 +52,8 @@ class ServerRow:
     old_flavor: FlavorRow | None = None
     new_flavor: FlavorRow | None = None
     volume_backed: bool = False
+    # 0 (no state): nova-compute looked for the guest on the row's host, and it is not there.
+    power_state: int | None = None
     # The row is in `shadow_instances`.
     archived: bool = False
 

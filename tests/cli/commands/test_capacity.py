@@ -193,33 +193,6 @@ def test_more_hosts_give_more_room(reporting):
     assert after["fits"] > before["fits"]
 
 
-def test_the_servers_of_a_host_can_go_where_it_says(reporting):
-    ran = trueup("capacity", "drain", "compute-02", "-f", "json")
-    rows = ran.json()
-    assert rows
-    assert ran.code == (3 if any(not row["To"] for row in rows) else 0)
-    assert f"of {len(rows)} server" in ran.err
-    for row in rows:
-        if not row["To"]:
-            assert row["Remark"]
-            continue
-        held = reporting.holding(row["UUID"])
-        [(source, amounts)] = held["allocations"].items()
-        [target] = reporting.sql(
-            "placement", "SELECT uuid FROM resource_providers WHERE name = ?",
-            f"{row['To']}.lab.example",
-        )  # fmt: skip
-        moved = {target["uuid"]: {"resources": amounts["resources"]}}
-        assert source != target["uuid"]
-        body = held | {"allocations": moved}
-        assert reporting.call("PUT", f"/allocations/{row['UUID']}", body).status_code == 204
-
-
-def test_no_host_is_over_full(reporting):
-    ran = trueup("capacity", "drain", "--over-full", "-f", "json")
-    assert (ran.code, ran.json()) == (0, [])
-
-
 def test_failures_that_cannot_be_absorbed(reporting):
     ran = trueup("capacity", "--survive", 1, "-f", "json")
     assert ran.code == 0
@@ -240,8 +213,6 @@ def test_failures_that_cannot_be_absorbed(reporting):
         (("--survive", "0"), "1 or more"),
         (("--survive", "1", "--flavor", "lab.huge"), "about the servers that there are"),
         (("--resources", "VCPU=1", "--flavor", "lab.huge"), "not both"),
-        (("drain",), "name a host, or use this option"),
-        (("drain", "h9"), "h9 is no compute host; known: compute-01"),
     ],
 )
 def test_what_cannot_be_assumed_is_refused(reporting, words, reason):

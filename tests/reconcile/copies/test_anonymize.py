@@ -3,7 +3,8 @@
 
 import re
 from collections import Counter
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
+from typing import get_args, get_type_hints
 
 import msgspec
 import pytest
@@ -13,7 +14,6 @@ from tests.properties.clouds import drafts
 from tests.reconcile.planning import facts_of
 from tests.reconcile.test_collect import facts_of as collected
 from tests.scenarios.drafting import uuid_of
-from trueup.reconcile import facts as kinds
 from trueup.reconcile.audit import Audit, audit
 from trueup.reconcile.copies.anonymize import KEPT, RULES, Pseudonyms, anonymized
 from trueup.reconcile.facts import Facts, Port, Provider
@@ -21,10 +21,6 @@ from trueup.reconcile.verdicts import AuditOptions
 
 KEY = b"a key"
 UUID = "5eb033fd-1111-4222-8333-444455556666"
-
-
-# Values that are asked for when they are needed; no file holds them.
-ASKED_FOR = frozenset({kinds.NetworkAgent})
 
 
 def test_of_every_field_with_text_it_is_said_whether_it_is_a_name():
@@ -36,13 +32,21 @@ def undecided_fields() -> list[str]:
     said = {kind: {*RULES.get(kind, ()), *KEPT.get(kind, ())} for kind in (*RULES, *KEPT)}
     return [
         f"{kind.__name__}.{field.name}"
-        for kind in vars(kinds).values()
-        if isinstance(kind, type)
-        and hasattr(kind, "__dataclass_fields__")
-        and kind not in ASKED_FOR
+        for kind in sorted(kept_in(Facts, frozenset()), key=lambda kind: kind.__name__)
         for field in fields(kind)
         if may_hold_text(field.type) and field.name not in said.get(kind, set())
     ]
+
+
+def kept_in(annotation: object, seen: frozenset[type]) -> frozenset[type]:
+    """The kinds of values that a value of this type may hold, at any depth: those of a file."""
+    if is_dataclass(annotation) and annotation not in seen:
+        seen |= {annotation}
+        for inner in get_type_hints(annotation).values():
+            seen = kept_in(inner, seen)
+    for inner in get_args(annotation):
+        seen = kept_in(inner, seen)
+    return seen
 
 
 def may_hold_text(annotation: object) -> bool:

@@ -93,7 +93,7 @@ def test_without_the_aggregates_of_the_provider_there_is_no_step():
     one = found(aggregate_drift, facts)
     unread = {uuid: replace(row, aggregates=None) for uuid, row in facts.providers.items()}
     remedy = aggregate_drift.remedy(one, replace(facts, providers=unread))
-    assert remedy == "the provider's aggregates were not read again"
+    assert remedy == because("aggregates-not-read")
 
 
 def test_a_provider_that_is_right_meanwhile_has_no_step():

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.reconcile.planning import BROKEN
+from tests.reconcile.planning import BROKEN, facts_of
 from tests.reconcile.report.showing import MIXED, TODAY, WHOLE, said, shown_of
 from tests.scenarios.drafting import uuid_of
 from trueup.reconcile.report.audit_table import audit_columns, audit_table
@@ -22,7 +22,8 @@ def reported(
     text: str, view: AuditView = WHOLE, *acknowledgements: Acknowledgement
 ) -> list[dict[str, Cell]]:
     """Each row by column; every row has a cell for each column, and is plain enough for JSON."""
-    columns, rows = audit_table(*shown_of(text, view, *acknowledgements))
+    shown = shown_of(text, view, *acknowledgements)
+    columns, rows = audit_table(*shown, facts_of(text).alive)
     json.dumps(rows, default=lambda cell: dict(cell.evidence))
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
@@ -37,7 +38,7 @@ def test_with_everything_also_what_was_left_alone_comes_last():
     few, every = reported(MIXED), reported(MIXED, ALL)
     assert every[: len(few)] == few
     assert [row["Verdict"] for row in every[len(few) :]] == ["left alone"]
-    assert every[-1]["Evidence"] == {"reason": "its task state is migrating"}
+    assert every[-1]["Evidence"] == {"instance": "busy", "reason": "its task state is migrating"}
     assert every[-1]["Age"] == "5 minutes"
 
 
@@ -46,7 +47,7 @@ def test_with_everything_also_what_is_right_is_told():
     assert reported(right) == []
     [row] = reported(right, ALL)
     assert (row["Verdict"], row["Subject"]) == ("right", uuid_of("web"))
-    assert row["Evidence"] == {"reason": "is on no host, and holds nothing"}
+    assert row["Evidence"] == {"instance": "web", "reason": "is on no host, and holds nothing"}
 
 
 def test_a_finding_is_told_with_its_effect_and_its_evidence():

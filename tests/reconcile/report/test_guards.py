@@ -35,17 +35,17 @@ def test_the_samples_have_every_kind_of_guard():
 
 @pytest.mark.parametrize(("guard", "sentence"), list(zip(GUARDS, SENTENCES, strict=True)))
 def test_every_guard_is_a_sentence(guard, sentence):
-    assert guard_in_words(guard) == sentence
+    assert guard_in_words(guard, {}) == sentence
 
 
 def test_a_node_that_must_be_gone_whatever_is_called_like_it():
-    assert guard_in_words(NodeGone("n", "", "cell", "")) == "no cell has a compute node n"
+    assert guard_in_words(NodeGone("n", "", "cell", ""), {}) == "no cell has a compute node n"
 
 
 def test_a_deleted_instance_that_was_on_no_host():
     when = datetime(2026, 11, 21, 9, 30)
     guard = InstanceState("cell", "i", None, None, None, "deleting", True, True, when)
-    assert guard_in_words(guard) == (
+    assert guard_in_words(guard, {}) == (
         "instance i is on no host, in the task deleting, deleted, moving, "
         "last updated at 2026-11-21 09:30:00 UTC"
     )
@@ -53,6 +53,6 @@ def test_a_deleted_instance_that_was_on_no_host():
 
 @pytest.mark.parametrize("kind", CHANGES)
 def test_the_version_of_every_kind_of_target(kind):
-    shown = guard_in_words(VersionIs(CHANGES[kind][0], {"p": 3}))
+    shown = guard_in_words(VersionIs(CHANGES[kind][0], {"p": 3}), {})
     assert shown.startswith("nobody has written the ") or kind == "provider"
     assert shown.endswith(" since the plan was made")

@@ -34,11 +34,12 @@ def checked(table: Table) -> Table:
 
 
 def test_a_plan_is_told_step_by_step_with_names_where_known():
-    columns, rows = checked(plan_table(planned(), NAMES))
+    columns, rows = checked(plan_table(planned()))
     steps = [dict(zip(columns, row, strict=True)) for row in rows]
     assert [step["Step"] for step in steps] == [1, 2, 3]
     assert steps[0] == {
         "Step": 1,
+        "Name": "old",
         "Subject": uuid_of("old"),
         "Before": {"h1": "VCPU=2 MEMORY_MB=256 DISK_GB=6"},
         "After": {},
@@ -50,8 +51,8 @@ def test_a_plan_is_told_step_by_step_with_names_where_known():
 
 
 def test_a_provider_without_a_name_is_told_by_its_uuid():
-    _, rows = plan_table(planned(), {})
-    assert rows[0][2] == {uuid_of("h1"): "VCPU=2 MEMORY_MB=256 DISK_GB=6"}
+    _, rows = plan_table(replace(planned(), names={}))
+    assert rows[0][3] == {uuid_of("h1"): "VCPU=2 MEMORY_MB=256 DISK_GB=6"}
 
 
 def test_outcomes_are_told_in_their_order():
@@ -60,10 +61,10 @@ def test_outcomes_are_told_in_their_order():
         (second, Outcome(second.id, "refused", because("answer", words="it moved"))),
         (first, Outcome(first.id, "done")),
     ]
-    _, rows = checked(outcome_table(outcomes))
+    _, rows = checked(outcome_table(outcomes, planned().names))
     assert rows == [
-        (second.consumers[0], "refused", "missing-allocation", "it moved"),
-        (first.consumers[0], "done", "orphaned-allocation", ""),
+        ("web", second.consumers[0], "refused", "missing-allocation", "it moved"),
+        ("old", first.consumers[0], "done", "orphaned-allocation", ""),
     ]
 
 
@@ -74,8 +75,8 @@ def test_runs_are_told_with_what_became_of_their_steps(tmp_path):
         journal.record(Outcome(first.id, "done"))
         journal.record(Outcome(second.id, "refused", because("answer", words="it moved")))
         _, rows = checked(run_table(journal))
-    assert [row[2] for row in rows] == ["done", "refused", "open"]
-    assert [row[5] for row in rows] == ["", "it moved", ""]
+    assert [row[3] for row in rows] == ["done", "refused", "open"]
+    assert [row[6] for row in rows] == ["", "it moved", ""]
     undo = replace(plan, made_at=plan.made_at + timedelta(hours=1), undoes=plan.id, steps=(first,))
     with applying(undo, tmp_path, OPERATOR):
         columns, rows = checked(runs_table((*runs(tmp_path), Unreadable("other", "damaged"))))

@@ -54,8 +54,7 @@ def test_the_verdict_is_that_of_the_table(state, kind, status):
     for host in ("h1", "h2"):
         facts = facts_of(CLOUD.format(host, state, kind, status))
         claim = claim_of(uuid_of("web"), facts)
-        endings = endings_of(kind, status)
-        ending = endings.on_target if host == "h2" else endings.on_source
+        ending = endings_of(kind, status).of(state == "error", on_target=host == "h2")
         expected = BY_STATE.get(state) or ((OnHost,) if ending.certain else (NotCertain,))
         assert isinstance(claim, expected), f"on {host}: {claim}"
 
@@ -83,6 +82,9 @@ def table() -> str:
     ]
     for (kind, status), row in ENDINGS.items():
         cells = [("the source", row.on_source), ("the target", row.on_target)]
+        if row.given_up is not row.on_source:
+            cells[0] = ("the source, state kept", row.on_source)
+            cells.insert(1, ("the source, given up", row.given_up))
         lines += [f"| {kind} | {status} | {where} | {_cells(one)} |" for where, one in cells]
     return "\n".join(lines) + "\n"
 

@@ -13,6 +13,7 @@ from msgspec import structs
 from tests.reconcile.observing import gains, held, holding_more
 from tests.reconcile.small import Small
 from trueup.reconcile.plan import Plan
+from trueup.reconcile.reasons import because
 from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.runs import apply as apply_module
 from trueup.reconcile.runs.apply import require_answers, resolve_interrupted
@@ -300,7 +301,7 @@ def test_what_a_killed_run_did_not_write_may_still_come(small, monkeypatch):
         monkeypatch.setattr(apply_module, "LATE", timedelta())
         resolve_interrupted(small.cloud, journal)
         outcome = journal.outcome_of(step)
-    assert outcome == Outcome(step.id, "refused", "interrupted before it was written")
+    assert outcome == Outcome(step.id, "refused", because("interrupted"))
 
 
 def test_an_unknown_step_is_written_by_the_next_run(small):

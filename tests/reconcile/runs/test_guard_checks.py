@@ -41,7 +41,7 @@ MIGRATION = "11111111-2222-4333-8444-555555555555"
 
 
 def reasons(guard: Guard, cloud: Cloud) -> list[str]:
-    return list(broken(guard, cloud))
+    return [in_words(one) for one in broken(guard, cloud)]
 
 
 def cell_of(small: Small) -> str:
@@ -160,8 +160,8 @@ class OneDomain:
     [
         (DomainIs("h1", "i", "running"), []),
         (DomainIs("h1", "other", None), []),
-        (DomainIs("h1", "i", None), ["the domain on h1 was None, it is running"]),
-        (DomainIs("h1", "other", "running"), ["the domain on h1 was running, it is None"]),
+        (DomainIs("h1", "i", None), ["the domain on h1 was none, it is running"]),
+        (DomainIs("h1", "other", "running"), ["the domain on h1 was running, it is gone"]),
         (
             DomainIs("silent", "i", None),
             ["the hypervisor of silent does not answer: no route"],
@@ -306,7 +306,7 @@ def test_an_agent_that_came_back_is_named(small):
     assert reasons(guard, asked) == ["NIC Switch agent two of h1 is alive"]
     assert reasons(AgentsDown("h2"), asked) == []
     [reason] = reasons(guard, replace(small.cloud, neutron=None))
-    assert reason.startswith("Neutron is not asked")
+    assert reason.startswith("Neutron is not configured")
 
 
 def other_cell(small: Small) -> str:

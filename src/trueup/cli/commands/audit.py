@@ -83,7 +83,7 @@ class AuditCommand(DocumentVerb, FactsVerb):
         if result.findings:
             say("Next: trueup plan --out plan.json")
         self.exit_code = verdict(result, bool(self._shown.findings))
-        return audit_table(self._shown, self._effects)
+        return audit_table(self._shown, self._effects, seen.facts.alive)
 
     def document(self) -> Mapping[str, Any]:
         make = sarif if self._sarif else audit_document

@@ -93,7 +93,7 @@ class _Show:
             steps = planned.plan.steps
             save(planned.plan, self.place / "plan.json")
             self._title(3, "trueup plan --out plan.json", f"{len(steps)} guarded steps; the first:")
-            self.story.print(_one_step(planned.plan, planned.second.facts.provider_names))
+            self.story.print(_one_step(planned.plan))
             driver = Driver(self.cloud, self.place / "journal", report)
             outcomes = driver.apply(planned.plan).outcomes
             done = tuple(step for step, outcome in outcomes if outcome.result == "done")
@@ -130,8 +130,8 @@ def _one_of_each(result: Audit) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _one_step(plan: Plan, names: Mapping[str, str]) -> str:
-    columns, [row, *_] = plan_table(plan, names)
+def _one_step(plan: Plan) -> str:
+    columns, [row, *_] = plan_table(plan)
     return "".join(
         f"      {column.lower()}: {_words(cell)}\n"
         for column, cell in zip(columns, row, strict=True)

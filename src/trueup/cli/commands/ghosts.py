@@ -100,7 +100,8 @@ class GhostsCommand(CloudVerb):
                 ask(arguments, planned.plan, cloud)
                 ended.append(driver.verified(planned.plan, driver.apply(planned.plan)))
             self.exit_code = _written(self.exit_code, planned, ended)
-        return outcome_table([outcome for one in ended for outcome in one.outcomes])
+        outcomes = [outcome for one in ended for outcome in one.outcomes]
+        return outcome_table(outcomes, planned.plan.names)
 
     def _shown(
         self, planned: Planned, rows: Sequence[Comparison], arguments: argparse.Namespace

@@ -61,7 +61,7 @@ class PlanCommand(FactsVerb):
         _tell_unconfirmed(planned)
         _announce(planned, arguments.out)
         self.exit_code = verdict(planned.second.audit, bool(planned.plan.steps))
-        return plan_table(planned.plan, planned.second.facts.provider_names)
+        return plan_table(planned.plan)
 
     def _plan(
         self, arguments: argparse.Namespace, first: Audit | None, interval: timedelta

@@ -33,7 +33,7 @@ class PlanShowCommand(Verb):
 
     def act(self, arguments: argparse.Namespace) -> Table:
         self._shown = load(arguments.plan)
-        return plan_table(self._shown, self._shown.provider_names)
+        return plan_table(self._shown)
 
     def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, rows: Any) -> int:
         if parsed_args.formatter != "table" or parsed_args.columns:

@@ -41,10 +41,11 @@ class UndoCommand(CloudVerb):
     def act(self, arguments: argparse.Namespace) -> Table:
         folder = arguments.state_dir
         tell_unread(arguments.run, folder)
-        ask_undo(arguments, read(arguments.run, folder))
+        journal = read(arguments.run, folder)
+        ask_undo(arguments, journal)
         chosen = Chosen(arguments.step, arguments.limit)
         with self.cloud(arguments) as cloud, progress() as report:
             driver = Driver(cloud, folder, report, pace_of(arguments))
             ended = driver.take_back(arguments.run, chosen)
         self.exit_code = ended.code
-        return outcome_table(ended.outcomes)
+        return outcome_table(ended.outcomes, journal.plan.names)

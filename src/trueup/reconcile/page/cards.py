@@ -122,7 +122,7 @@ def _card(
         age=_age(row.since, facts.taken_at),
         effects=tuple(counts),
         evidence=evidence_in_words(row.evidence),
-        steps=tuple(_step(step, facts.provider_names) for step in effect.steps),
+        steps=tuple(_step(step, {**facts.cells, **facts.provider_names}) for step in effect.steps),
         declined=in_words(effect.declined),
         muted=f"muted until {muted.until.isoformat()}: {muted.reason}" if muted else "",
     )
@@ -142,5 +142,5 @@ def _step(step: Step, names: Mapping[str, str]) -> StepCard:
     labels = sorted(before.keys() | after.keys())
     return StepCard(
         parts=tuple(ChangedPart(one, before.get(one, ""), after.get(one, "")) for one in labels),
-        guards=tuple(guard_in_words(guard) for guard in step.guards),
+        guards=tuple(guard_in_words(guard, names) for guard in step.guards),
     )

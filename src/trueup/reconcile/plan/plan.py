@@ -99,7 +99,8 @@ class Plan:
     steps: tuple[Step, ...]
     declined: tuple[NotPlanned, ...] = ()
     effects: tuple[Effect, ...] = ()
-    provider_names: Mapping[str, str] = field(default_factory=dict)
+    # The names of cells, of providers, and of the instances that its steps are about, by uuid.
+    names: Mapping[str, str] = field(default_factory=dict)
     undoes: str | None = None
     options: AuditOptions = field(default_factory=AuditOptions)
     selection: Selection = EVERYTHING
@@ -163,7 +164,7 @@ def make_plan(
         declined=proposal.declined,
         steps=proposal.steps,
         effects=proposal.effects,
-        provider_names=_names(proposal.steps, facts),
+        names=_names(proposal.steps, facts),
     )
 
 
@@ -247,12 +248,22 @@ def _touched(step: Step) -> frozenset[str]:
 
 
 def _names(steps: Sequence[Step], facts: Facts) -> dict[str, str]:
-    """The names of the providers that steps are about, by uuid."""
+    """The names of what steps are about, and of all cells, by uuid."""
     states = (side for step in steps for one in step.changes for side in (one.before, one.after))
     held = (row for state in states for row in held_in(state).values() if row)
     uuids = {uuid for row in held for uuid in row.amounts}
     uuids |= {uuid for step in steps for uuid in step.subjects}
-    return {one: facts.provider_names[one] for one in sorted(uuids) if one in facts.provider_names}
+    known = {
+        **{row.uuid: f"{row.kind} of {_called(row.instance, facts)}" for row in facts.migrations},
+        **{uuid: _called(uuid, facts) for uuid in uuids & facts.instance_rows.keys()},
+        **facts.provider_names,
+    }
+    return {**facts.cells, **{one: known[one] for one in sorted(uuids & known.keys())}}
+
+
+def _called(instance: str, facts: Facts) -> str:
+    row = facts.alive.get(instance) or facts.deleted.get(instance)
+    return row.name if row else instance
 
 
 def refuse_unfit(plan: Plan, cells: Iterable[str], now: datetime, age_max: timedelta) -> None:

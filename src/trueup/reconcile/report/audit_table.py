@@ -4,6 +4,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 
+from trueup.reconcile.facts import Instance
 from trueup.reconcile.report.audit_view import ShownAudit
 from trueup.reconcile.report.effects import FindingEffect
 from trueup.reconcile.report.reasons import in_words
@@ -32,14 +33,21 @@ def audit_columns(order: str) -> Columns:
     return (first, *(name for name in _COLUMNS if name != first))
 
 
-def audit_table(what: ShownAudit, effects: Mapping[str, FindingEffect]) -> Table:
-    """The table of what is shown of an audit; `effects` are of the findings, by id."""
+def audit_table(
+    what: ShownAudit, effects: Mapping[str, FindingEffect], alive: Mapping[str, Instance]
+) -> Table:
+    """The table of what is shown of an audit; `effects` are of the findings, by id.
+
+    `alive` are the instances that may be named.
+    """
     columns = audit_columns(what.view.order)
     order = [_COLUMNS.index(name) for name in columns]
-    return columns, [tuple(row[number] for number in order) for row in _rows(what, effects)]
+    return columns, [tuple(row[number] for number in order) for row in _rows(what, effects, alive)]
 
 
-def _rows(what: ShownAudit, effects: Mapping[str, FindingEffect]) -> Iterator[_Row]:
+def _rows(
+    what: ShownAudit, effects: Mapping[str, FindingEffect], alive: Mapping[str, Instance]
+) -> Iterator[_Row]:
     audit = what.audit
     for finding in what.findings:
         yield _finding("finding", finding, audit.taken_at, effects)
@@ -49,15 +57,15 @@ def _rows(what: ShownAudit, effects: Mapping[str, FindingEffect]) -> Iterator[_R
     for source in audit.coverage.missing:
         reason = {"reason": f"did not answer: {source.reason}"}
         yield "could not check", "", "", "source", source.source, "", "", "", reason
-    yield from _reasoned("could not check", audit.unchecked)
+    yield from _reasoned("could not check", audit.unchecked, alive)
     for row_of in audit.acknowledged:
         yield _acknowledged(row_of, {source.source for source in audit.coverage.sources})
     for one_left in audit.left_alone:
         if one_left.ends or what.view.everything:
-            yield _left_alone(one_left, audit.taken_at)
+            yield _left_alone(one_left, audit.taken_at, alive)
     if what.view.everything:
         for remark in what.remarks:
-            yield from _reasoned("right" if remark.right else "not checked", (remark,))
+            yield from _reasoned("right" if remark.right else "not checked", (remark,), alive)
 
 
 def _finding(
@@ -106,15 +114,21 @@ def _acknowledged(row: Acknowledged, sources: Collection[str]) -> _Row:
     return "acknowledged", "", "", one.kind, one.name, "", "", "", said
 
 
-def _left_alone(row: LeftAlone, now: datetime) -> _Row:
-    [left] = _reasoned("left alone", [row])
+def _left_alone(row: LeftAlone, now: datetime, alive: Mapping[str, Instance]) -> _Row:
+    [left] = _reasoned("left alone", [row], alive)
     return (*left[:6], _age(row.since, now), *left[7:])
 
 
-def _reasoned(verdict: str, rows: Iterable[Unchecked | LeftAlone | Remark]) -> Iterator[_Row]:
+def _reasoned(
+    verdict: str,
+    rows: Iterable[Unchecked | LeftAlone | Remark],
+    alive: Mapping[str, Instance],
+) -> Iterator[_Row]:
     for row in rows:
         subject = row.subject
-        reason = {"reason": in_words(row.reason)}
+        instance = alive.get(subject.uuid)
+        name = {"instance": instance.name} if instance else {}
+        reason = {**name, "reason": in_words(row.reason)}
         yield verdict, "", "", subject.kind, subject.uuid, row.where, "", "", reason
 
 

@@ -28,17 +28,18 @@ class DiffLine:
 def plan_diff(plan: Plan) -> Iterator[DiffLine]:
     """The whole plan, line by line."""
     yield from _header(plan)
-    names = plan.provider_names
+    names = plan.names
     findings = {finding.id: finding for finding in plan.findings}
     effects = {effect.step: effect for effect in plan.effects}
     for number, step in enumerate(plan.steps, 1):
-        yield DiffLine("step", f"step {number}: {' '.join(sorted(step.subjects))}")
+        subjects = (f"{names.get(one, '')} {one}".strip() for one in sorted(step.subjects))
+        yield DiffLine("step", f"step {number}: {', '.join(subjects)}")
         yield from _because(step, findings)
         yield from _changes(step, names)
         if step.id in effects:
             yield from _effect(effects[step.id])
         for guard in step.guards:
-            yield DiffLine("note", f"  guard: {guard_in_words(guard)}")
+            yield DiffLine("note", f"  guard: {guard_in_words(guard, names)}")
         for need in step.needs:
             yield DiffLine("note", f"  after: {need}")
     for one in plan.declined:
@@ -51,7 +52,7 @@ def _header(plan: Plan) -> Iterator[DiffLine]:
     yield DiffLine(
         "note",
         f"observed at {plan.first_at:%Y-%m-%d %H:%M:%S} and {plan.made_at:%Y-%m-%d %H:%M:%S} UTC, "
-        f"in cells {', '.join(plan.cells)}",
+        f"in cells {', '.join(plan.names.get(cell, cell) for cell in plan.cells)}",
     )
     yield DiffLine(
         "note",

@@ -118,7 +118,7 @@ def _released(change: Change, uuid: str, plan: Plan) -> str:
     for (provider, name), amount in less.items():
         by_provider.setdefault(provider, {})[name] = -amount
     return "; ".join(
-        f"{plain_words(amounts)} of {plan.provider_names.get(provider, provider)}"
+        f"{plain_words(amounts)} of {plan.names.get(provider, provider)}"
         for provider, amounts in by_provider.items()
     )
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Guards in words: the sentence that must still be true when a step is written."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from trueup.reconcile.facts import InstanceState
 from trueup.reconcile.steps import (
@@ -48,7 +48,7 @@ _TARGETS: dict[type, str] = {
 }
 
 
-def guard_in_words(guard: Guard) -> str:
+def guard_in_words(guard: Guard, names: Mapping[str, str]) -> str:
     """`instance 9a1d… is on host h1, active, without a task, not deleted, not moving`."""
     match guard:
         case InstanceState():
@@ -62,7 +62,8 @@ def guard_in_words(guard: Guard) -> str:
         case ServiceDown(_, host):
             return f"the nova-compute of {host} does not report, or is forced down"
         case CellFresh(cell, seconds):
-            return f"some service of cell {cell} has reported within the last {seconds} s"
+            called = names.get(cell, cell)
+            return f"some service of cell {called} has reported within the last {seconds} s"
         case DomainIs(host, domain, None):
             return f"the hypervisor of {host} has no domain {domain}"
         case DomainIs(host, domain, state):

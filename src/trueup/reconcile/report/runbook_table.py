@@ -62,7 +62,7 @@ def runbook_document(view: RunbookView) -> Mapping[str, Any]:
 
 
 def _steps(view: RunbookView) -> list[dict[str, str]]:
-    names = view.prepared.plan.provider_names if view.prepared else {}
+    names = view.prepared.plan.names if view.prepared else {}
     if view.outcomes:
         return [
             _row(number, step, names, outcome.result, in_words(outcome.reason))

@@ -37,29 +37,30 @@ Cell = str | int | Mapping[str, str] | EvidenceCell
 Columns = tuple[str, ...]
 Table = tuple[Columns, list[tuple[Cell, ...]]]
 
-PLAN_COLUMNS = ("Step", "Subject", "Before", "After", "Because")
-OUTCOME_COLUMNS = ("Subject", "Result", "Because", "Reason")
+PLAN_COLUMNS = ("Step", "Name", "Subject", "Before", "After", "Because")
+OUTCOME_COLUMNS = ("Name", "Subject", "Result", "Because", "Reason")
 RUNS_COLUMNS = (
     "Run", "Began at", "By", "Endpoint", "Undoes", "Steps", "Done", "Refused", "Unknown", "Open",
     "Taken back", "Note",
 )  # fmt: skip
-RUN_COLUMNS = ("Step", "Subject", "Result", "At", "Because", "Reason", "Requests")
+RUN_COLUMNS = ("Step", "Name", "Subject", "Result", "At", "Because", "Reason", "Requests")
 VERIFIED_COLUMNS = ("Finding", "State", "Found now", "Reason")
 DEFECTS_COLUMNS = ("Defect", "Severity", "What it is", "Remedy")
 
 
-def plan_table(plan: Plan, names: Mapping[str, str]) -> Table:
-    """The steps in order; `names` are the providers' names by uuid, where known."""
+def plan_table(plan: Plan) -> Table:
+    """The steps in order."""
+    names = plan.names
     return PLAN_COLUMNS, [
-        (number, _subjects(step), *before_and_after(step, names), _defects(step))
+        (number, *_subject(step, names), *before_and_after(step, names), _defects(step))
         for number, step in enumerate(plan.steps, 1)
     ]
 
 
-def outcome_table(outcomes: Iterable[StepOutcome]) -> Table:
-    """How each step of a run ended."""
+def outcome_table(outcomes: Iterable[StepOutcome], names: Mapping[str, str]) -> Table:
+    """How each step of a run ended; `names` are those of its plan."""
     return OUTCOME_COLUMNS, [
-        (_subjects(step), outcome.result, _defects(step), in_words(outcome.reason))
+        (*_subject(step, names), outcome.result, _defects(step), in_words(outcome.reason))
         for step, outcome in outcomes
     ]
 
@@ -96,7 +97,7 @@ def run_table(journal: Journal) -> Table:
         rows.append(
             (
                 number,
-                _subjects(step),
+                *_subject(step, journal.plan.names),
                 step_result(step, journal),
                 _moment(moment) if moment else "",
                 _defects(step),
@@ -130,8 +131,10 @@ def verified_table(rows: Iterable[Verified]) -> Table:
     ]
 
 
-def _subjects(step: Step) -> str:
-    return " ".join(sorted(step.subjects))
+def _subject(step: Step, names: Mapping[str, str]) -> tuple[str, str]:
+    """The names and the uuids of what a step changes."""
+    uuids = sorted(step.subjects)
+    return " ".join(names[one] for one in uuids if one in names), " ".join(uuids)
 
 
 def _moment(moment: datetime) -> str:

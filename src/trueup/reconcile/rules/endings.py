@@ -10,9 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from trueup.reconcile.facts import Instance
+
 # The statuses of a move that succeeded, and ended on its target or, if reverted, on its source.
 ON_TARGET = frozenset({"completed", "confirmed", "done"})
 ON_SOURCE = frozenset({"reverted"})
+# Nova's power state of a guest that its hypervisor does not have.
+_NO_STATE = 0
 
 
 class Says(StrEnum):
@@ -39,18 +43,39 @@ class EndOfMove:
 class Endings:
     """What one status says of an instance that Nova has on the source, or on the target.
 
-    SAFETY: its vm state says nothing. Nova sets `error` where it gave up amid a move, and operators
-    reset that state; where the guest is does not change with it.
+    `given_up`: on the source, and Nova gave up amid the move. Otherwise it rolled the move back,
+    or never begun it.
     """
 
     on_source: EndOfMove
     on_target: EndOfMove
+    given_up: EndOfMove
+
+    def of(self, given_up: bool, on_target: bool) -> EndOfMove:
+        """What it says of an instance on this side, amid whose move Nova gave up, or did not."""
+        if on_target:
+            return self.on_target
+        return self.given_up if given_up else self.on_source
+
+
+def was_given_up(instance: Instance) -> bool:
+    """Whether Nova may have given up amid a move of the instance: it then sets the state `error`.
+
+    SAFETY: operators reset that state, and the guest stays where it is. Nova's next look at the
+    power states then finds no guest on the host that it names, and notes that there is none.
+    """
+    return instance.vm_state == "error" or instance.power_state == _NO_STATE
+
+
+def _ends(on_source: EndOfMove, on_target: EndOfMove, given_up: EndOfMove | None = None) -> Endings:
+    return Endings(on_source, on_target, given_up or on_source)
 
 
 _ROLLED_BACK = EndOfMove(Says.NOTHING, "the source sets it after it has rolled the move back")
 _CANCELLED = EndOfMove(
     Says.NOTHING, "the source sets it if the move did not begin or was rolled back"
 )
+_STATE_KEPT = EndOfMove(Says.NOTHING, "Nova kept the state: it was rolled back, or had not begun")
 _POST_FAILED = EndOfMove(
     Says.OPEN, "nova-compute sets it also when the last steps fail, after the guest has left"
 )
@@ -71,6 +96,9 @@ _REBUILT = EndOfMove(
     Says.HERE, "the target has rebuilt it; whether the source runs it is asked apart"
 )
 _REBUILT_ELSEWHERE = EndOfMove(Says.OPEN, "the target has rebuilt it")
+_CLAIM_FAILED = EndOfMove(
+    Says.NOTHING, "Nova kept the state: the target had not begun to rebuild it"
+)
 _REBUILD_FAILED = EndOfMove(
     Says.OPEN, "the target sets it whatever failed, also after it has started the guest"
 )
@@ -78,22 +106,22 @@ _GIVEN_UP = EndOfMove(Says.OPEN, "Nova sets it before the target begins, operato
 _NOT_WRITTEN = EndOfMove(Says.NOTHING, "Nova does not set this status for this kind")
 
 _LIVE = {
-    "completed": Endings(_HOST_NOT_WRITTEN, _COMPLETED),
-    "failed": Endings(_ROLLED_BACK, _ROLLED_BACK),
-    "cancelled": Endings(_CANCELLED, _CANCELLED),
-    "error": Endings(_POST_FAILED, _WRITTEN_LATE),
+    "completed": _ends(_HOST_NOT_WRITTEN, _COMPLETED),
+    "failed": _ends(_ROLLED_BACK, _ROLLED_BACK),
+    "cancelled": _ends(_CANCELLED, _CANCELLED),
+    "error": _ends(_STATE_KEPT, _WRITTEN_LATE, _POST_FAILED),
 }
 _COLD = {
-    "confirmed": Endings(_SOURCE_GAVE_UP, _CONFIRMED),
-    "reverted": Endings(_REVERTED, _NOT_TAKEN_BACK),
-    "error": Endings(_OFF_ON_SOURCE, _OFF_ON_TARGET),
-    "failed": Endings(_OFF_ON_SOURCE, _OFF_ON_TARGET),
+    "confirmed": _ends(_SOURCE_GAVE_UP, _CONFIRMED),
+    "reverted": _ends(_REVERTED, _NOT_TAKEN_BACK),
+    "error": _ends(_OFF_ON_SOURCE, _OFF_ON_TARGET),
+    "failed": _ends(_OFF_ON_SOURCE, _OFF_ON_TARGET),
 }
 _EVACUATION = {
-    "done": Endings(_REBUILT_ELSEWHERE, _REBUILT),
-    "completed": Endings(_REBUILT_ELSEWHERE, _REBUILT),
-    "failed": Endings(_REBUILD_FAILED, _REBUILT),
-    "error": Endings(_GIVEN_UP, _REBUILT),
+    "done": _ends(_REBUILT_ELSEWHERE, _REBUILT),
+    "completed": _ends(_REBUILT_ELSEWHERE, _REBUILT),
+    "failed": _ends(_CLAIM_FAILED, _REBUILT, _REBUILD_FAILED),
+    "error": _ends(_CLAIM_FAILED, _REBUILT, _GIVEN_UP),
 }
 # By kind and status; the statuses that Nova sets.
 ENDINGS: Mapping[tuple[str, str], Endings] = {
@@ -113,7 +141,7 @@ def endings_of(kind: str, status: str) -> Endings:
     if known := ENDINGS.get((kind, status)):
         return known
     if status in ON_TARGET:
-        return Endings(_HOST_NOT_WRITTEN, _COMPLETED)
+        return _ends(_HOST_NOT_WRITTEN, _COMPLETED)
     if status in ON_SOURCE:
-        return Endings(_REVERTED, _NOT_TAKEN_BACK)
-    return Endings(_NOT_WRITTEN, _NOT_WRITTEN)
+        return _ends(_REVERTED, _NOT_TAKEN_BACK)
+    return _ends(_NOT_WRITTEN, _NOT_WRITTEN)

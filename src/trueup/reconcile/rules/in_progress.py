@@ -37,9 +37,7 @@ def _judged(claim: Moving, facts: Facts, options: AuditOptions) -> LeftAlone | U
     is_settled = age is not None and known >= timedelta(seconds=options.grace_seconds)
     may_hang = is_settled and (not waits or _to_be_confirmed(instance, facts))
     endless = cannot_end(instance, facts) if may_hang else None
-    is_old = bool(age and (endless or not waits)) and known >= timedelta(
-        seconds=options.stuck_seconds
-    )
+    is_old = bool(age and not waits) and known >= timedelta(seconds=options.stuck_seconds)
     if not is_old and not endless:
         return LeftAlone(subject, where, reason, since)
     ends = ending_of(instance, facts)

@@ -11,7 +11,14 @@ from datetime import datetime
 
 from trueup.reconcile.facts import Facts, Instance, InstanceRecord, Migration
 from trueup.reconcile.reasons import Reason, because
-from trueup.reconcile.rules.endings import ON_SOURCE, ON_TARGET, EndOfMove, Says, endings_of
+from trueup.reconcile.rules.endings import (
+    ON_SOURCE,
+    ON_TARGET,
+    EndOfMove,
+    Says,
+    endings_of,
+    was_given_up,
+)
 from trueup.reconcile.rules.moves import root_of
 
 # The kinds of moves during which the guest is off, and its definition may be on both hosts.
@@ -61,7 +68,9 @@ def whereabouts(instance: Instance, record: InstanceRecord, facts: Facts) -> Whe
     if not record.migrations or instance.host is None:
         return None
     here = Place(instance.cell, instance.host, instance.node or "")
-    moves = _that_count([*_left_open(here, record, facts)], here, record, facts)
+    runs_elsewhere = any(row.active and not _is_on(row.host, here) for row in record.domains)
+    given_up = runs_elsewhere or was_given_up(instance)
+    moves = _that_count([*_left_open(here, given_up, record, facts)], here, record, facts)
     if not moves:
         return None
     places = tuple(dict.fromkeys((here, *(one.other for one in moves))))
@@ -84,7 +93,9 @@ def as_found(instance: Instance, record: InstanceRecord, facts: Facts) -> Instan
     return replace(instance, host=doubt.found.host, node=doubt.found.node)
 
 
-def _left_open(here: Place, record: InstanceRecord, facts: Facts) -> Iterator[_LeftOpen]:
+def _left_open(
+    here: Place, given_up: bool, record: InstanceRecord, facts: Facts
+) -> Iterator[_LeftOpen]:
     """The moves that leave open where the guest is, the newest first.
 
     Each is judged by the host on which Nova had the instance after it. A live migration that ended
@@ -104,7 +115,8 @@ def _left_open(here: Place, record: InstanceRecord, facts: Facts) -> Iterator[_L
             at = Place(row.cell, row.source_host, row.source_node or "")
             reached.append(at)
             continue
-        is_open, succeeded = _is_open(row, at, facts), row.status in ON_TARGET | ON_SOURCE
+        is_open = _is_open(row, at, given_up or at is not here, facts)
+        succeeded = row.status in ON_TARGET | ON_SOURCE
         if is_open and not (brought and row.kind != "evacuation"):
             other, ending, on_source = is_open
             if not any(_same(other, one, facts) for one in reached):
@@ -131,7 +143,9 @@ def _starts_at(row: Migration, at: Place, facts: Facts) -> bool:
     return _same(_place(row.cell, row.source_host, row.source_node, facts), at, facts)
 
 
-def _is_open(row: Migration, at: Place, facts: Facts) -> tuple[Place, EndOfMove, bool] | None:
+def _is_open(
+    row: Migration, at: Place, given_up: bool, facts: Facts
+) -> tuple[Place, EndOfMove, bool] | None:
     """The other host on which a move may have left the guest, why, and whether the move started on
     the host on which Nova has it; None if it leaves nothing open. A move that failed between two
     other hosts says nothing.
@@ -143,7 +157,7 @@ def _is_open(row: Migration, at: Place, facts: Facts) -> tuple[Place, EndOfMove,
         return None
     endings = endings_of(row.kind, row.status)
     is_back = row.status in ON_SOURCE and not on_source
-    ending = endings.on_target if on_target or is_back else endings.on_source
+    ending = endings.of(given_up, on_target or is_back)
     other = source if on_target or is_back else target
     if ending.says is not Says.OPEN or other is None:
         return None

@@ -74,7 +74,7 @@ def prepared(
             findings=tuple(one for one in every if one.id in reasons),
             declined=(),
             effects=(),
-            provider_names={row.uuid: row.name for row in facts.providers.values()},
+            names={**plan.names, **facts.provider_names},
         ),
     )
 

@@ -53,7 +53,7 @@ def prepared(
             findings=tuple(remedied) if steps else (),
             declined=(),
             effects=(),
-            provider_names=names,
+            names={**plan.names, **names},
         ),
     )
 

@@ -78,10 +78,9 @@ def prepared(host: str, plan: Plan, second: Observation, reading: HostReading) -
             findings=tuple(one for one in plan.findings if one.id in kept),
             effects=tuple(one for one in plan.effects if one.step in numbered),
             declined=(),
-            provider_names={
-                uuid: facts.provider_names[uuid]
-                for uuid in sorted(providers | plan.provider_names.keys())
-                if uuid in facts.provider_names
+            names={
+                **plan.names,
+                **{one: name for one, name in facts.provider_names.items() if one in providers},
             },
         ),
     )
