@@ -234,8 +234,10 @@ class Cloud:
     def save(self, server: Server, cell: str = "", **columns: Any) -> None:
         """Update the server's row in its cell, or in another cell that has one."""
         rows = self.cells[cell or server.cell].servers
-        known = {"power_state": None, "updated_at": self.now}
-        rows[server.uuid] = replace(rows[server.uuid], **(known | columns))
+        row = replace(rows[server.uuid], updated_at=self.now, **columns)
+        # Whatever starts the guest notes that it runs.
+        runs = (row.uuid, row.host) in self.guests
+        rows[server.uuid] = replace(row, power_state=None) if runs else row
 
     def erase(self, server: Server, cell: str) -> None:
         """`instance.destroy(hard_delete=True)`: no row of it is left in this cell."""

@@ -241,8 +241,7 @@ def _reset(cloud: Cloud, event: Event) -> None:
     runs = (server.uuid, row.host) in cloud.guests or cloud.is_misplaced(server)
     if row.vm_state != "error" or row.deleted or not runs:
         raise Impossible("it is not in ERROR, or no guest of it runs")
-    is_there = (server.uuid, row.host) in cloud.guests
-    cloud.save(server, vm_state="active", power_state=1 if is_there else 0)
+    cloud.save(server, vm_state="active", power_state=0)
 
 
 def _shelve(cloud: Cloud, event: Event) -> None:

@@ -7,7 +7,7 @@ All consumers keep holding what is right, so a plan that changes an allocation i
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from tests.simulator.cloud import Cloud
+from tests.simulator.cloud import Cloud, Impossible
 from tests.simulator.places import RACK, Host
 from tests.simulator.rows import NodeRow, ProviderRow, uuid_of
 
@@ -47,7 +47,13 @@ def _clash(cloud: Cloud, host: Host) -> None:
 
 
 def _two_names(cloud: Cloud, host: Host) -> None:
-    """The same, and its node has a provider of another name beside that with the node's name."""
+    """The same, and its node has a provider of another name beside that with the node's name.
+
+    A claim that is lost may be given on either of the two, until they are merged.
+    """
+    there = [server.uuid for server in cloud.servers.values() if server.host == host]
+    if not cloud.drift.keys().isdisjoint(there):
+        raise Impossible("something of its servers is wrong already")
     _clash(cloud, host)
     new = uuid_of(f"new node of {host.name}")
     old = cloud.providers[host.root]
