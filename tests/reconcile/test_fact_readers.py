@@ -28,7 +28,7 @@ GATHERING = (
 READERS = tuple(
     one
     for one in tree.sources("src")
-    if is_within(one.module, ("trueup.reconcile", "trueup.cli"))
+    if is_within(one.module, ("trueup.reconcile", "trueup.capacity", "trueup.cli"))
     and not is_within(one.module, GATHERING)
 )
 

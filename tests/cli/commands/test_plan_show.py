@@ -22,7 +22,7 @@ def test_a_plan_is_a_diff_in_plain_text_in_a_pipe(path):
     lines = ran.out.splitlines()
     assert lines[0] == f"plan {planned().id}"
     assert "3 steps for 3 findings, 3 subjects of at most 25, 0 declined" in ran.out
-    assert f"step 1: {uuid_of('old')}" in lines
+    assert f"step 1: old {uuid_of('old')}" in lines
     assert "  - h1: VCPU=2 MEMORY_MB=256 DISK_GB=6" in lines
     assert "  + h1: VCPU=1 MEMORY_MB=128" in lines
     assert "  h1: VCPU used 2 -> 0 of 8" in lines

@@ -32,7 +32,7 @@ def test_every_condition_is_read_again_before_the_write():
 
 
 def test_where_a_hypervisor_has_no_domain_it_may_report_and_must_still_have_none():
-    made = steps(evacuation_residue, CLOUD.format("done", "guest web on h1 running"))
+    made = steps(evacuation_residue, CLOUD.format("done", "hypervisor h1\nguest web on h2 running"))
     assert guards(made, ServiceDown) == []
     assert guards(made, DomainIs) == [DomainIs("h1", uuid_of("web"), None)]
 

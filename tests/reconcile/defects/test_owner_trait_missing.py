@@ -32,13 +32,11 @@ def test_only_a_nova_compute_that_sets_the_trait_lacks_it(version, sets_it):
     [
         (73, "", "yes", Severity.HIGH),
         (72, "", "not yet", Severity.LOW),
-        (74, "silent", "not known", Severity.HIGH),
     ],
 )
 def test_the_scheduler_asks_for_it_once_every_service_of_every_cell_sets_it(
     other, cell, required, severity
 ):
-    """While a cell is silent, the worse is assumed."""
     one = found(owner_trait_missing, CLOUD.format("", 74, "", cell, other))
     assert one.evidence["required_by_the_scheduler"] == required
     assert one.severity is severity

@@ -9,6 +9,7 @@ from tests.reconcile.runbooks.preparing import retirement_of, table_of
 from tests.scenarios.drafting import Draft
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.facts import NetworkAgent
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.steps import held_in
 
 HOST = "cell1\n  host h1 VCPU=8 MEMORY_MB=8192\n  host h2 VCPU=8 MEMORY_MB=8192 up\n"
@@ -19,7 +20,7 @@ def then(text: str, part: str, host: str = "h1", **more: object) -> tuple[str, s
     prepared = retirement_of(host, text, **more)
     [check] = [one for one in prepared.checks if one.part == part]
     assert bool(prepared.plan.steps) is not prepared.blocked
-    return check.outlook.value, check.then
+    return check.outlook.value, in_words(check.then)
 
 
 def test_an_empty_host_that_is_down_is_ready():

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 import pytest
 
 from tests.reconcile.planning import planned
+from trueup.reconcile.reasons import because
 from trueup.reconcile.runs.journal import (
     Journal,
     JournalDamaged,
@@ -44,7 +45,7 @@ def test_it_keeps_the_plan_and_who_applies_it_from_where(tmp_path):
 
 def test_what_was_intended_and_recorded_is_there_when_the_run_goes_on(tmp_path):
     done = Outcome(FIRST.id, "done", versions=({"c": 4},), request_ids=("req-1",))
-    refused = Outcome(SECOND.id, "refused", "it moved")
+    refused = Outcome(SECOND.id, "refused", because("it-moved"))
     with opened(tmp_path) as journal:
         journal.intend(FIRST)
         journal.record(done)
@@ -63,7 +64,7 @@ def test_what_was_intended_and_recorded_is_there_when_the_run_goes_on(tmp_path):
 def test_a_step_that_is_unknown_is_open_until_its_outcome_is_known(tmp_path):
     with opened(tmp_path) as journal:
         journal.intend(FIRST)
-        journal.record(Outcome(FIRST.id, "unknown", "no answer"))
+        journal.record(Outcome(FIRST.id, "unknown", because("no-answer")))
         assert journal.fate_open(FIRST)
         journal.record(Outcome(FIRST.id, "done"))
         assert not journal.fate_open(FIRST)
@@ -73,7 +74,7 @@ def test_a_step_that_is_unknown_is_open_until_its_outcome_is_known(tmp_path):
 def test_a_step_that_is_attempted_again_is_open_whatever_the_first_attempt_said(tmp_path, result):
     with opened(tmp_path) as journal:
         journal.intend(FIRST)
-        journal.record(Outcome(FIRST.id, result, "the first time"))
+        journal.record(Outcome(FIRST.id, result, because("the-first-time")))
         journal.intend(FIRST)
         assert journal.fate_open(FIRST)
     journal = read(RUN, tmp_path)
@@ -100,7 +101,7 @@ def test_an_intent_is_on_disk_before_anything_else_happens(tmp_path):
 
 def test_the_last_settling_counts(tmp_path):
     with opened(tmp_path) as journal:
-        journal.record(Outcome(FIRST.id, "refused", "it moved"))
+        journal.record(Outcome(FIRST.id, "refused", because("it-moved")))
         journal.record(Outcome(FIRST.id, "done"))
     assert read(RUN, tmp_path).outcome_of(FIRST) == Outcome(FIRST.id, "done")
 
@@ -187,7 +188,7 @@ def test_a_journal_of_another_format_is_refused_by_its_number(tmp_path, found):
 def test_a_journal_that_was_edited_is_not_believed(tmp_path, line, was, edited):
     with opened(tmp_path) as journal:
         journal.intend(FIRST)
-        journal.record(Outcome(FIRST.id, "refused", "it moved"))
+        journal.record(Outcome(FIRST.id, "refused", because("it-moved")))
     content = path_of(tmp_path).read_bytes()
     assert was in content.splitlines()[line - 1]
     path_of(tmp_path).write_bytes(content.replace(was, edited, 1))

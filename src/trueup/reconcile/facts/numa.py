@@ -22,8 +22,7 @@ class MemoryPages:
 class HostCell:
     """A NUMA cell of a host: the processors for shared and for dedicated CPUs, and its memory.
 
-    `pinned` are the dedicated ones that are in use; `siblings` the threads of each core, empty
-    without hyperthreading. `cpus_used` are those of shared CPUs.
+    `pinned` are the dedicated ones that are in use, `cpus_used` the number of shared ones.
     """
 
     number: int
@@ -33,9 +32,7 @@ class HostCell:
     cpus_used: int = 0
     memory_used_mb: int = 0
     pinned: frozenset[int] = frozenset()
-    siblings: tuple[frozenset[int], ...] = ()
     pages: tuple[MemoryPages, ...] = ()
-    socket: int | None = None
 
     @property
     def free_dedicated(self) -> frozenset[int]:

@@ -57,9 +57,7 @@ def test_the_cells_of_a_host():
                 cpus_used=3,
                 memory_used_mb=2048,
                 pinned=frozenset({6}),
-                siblings=(frozenset({4, 5}), frozenset({6, 7})),
                 pages=(MemoryPages(2048, 512, 10, 2), MemoryPages(4, 3000000)),
-                socket=0,
             ),
         )
     )

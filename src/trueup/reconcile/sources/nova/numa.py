@@ -37,9 +37,7 @@ def _cell(fields: Mapping[str, Any]) -> HostCell:
         cpus_used=int(fields["cpu_usage"]),
         memory_used_mb=int(fields["memory_usage"]),
         pinned=frozenset(map(int, fields["pinned_cpus"])),
-        siblings=tuple(frozenset(map(int, one)) for one in fields.get("siblings") or ()),
         pages=tuple(_pages(one["nova_object.data"]) for one in fields.get("mempages") or ()),
-        socket=fields.get("socket"),
     )
 
 
