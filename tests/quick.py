@@ -22,6 +22,8 @@ KINDS = frozenset({"mariadb", "mysqldb", "postgresql", "upstream"})
 SLOW = frozenset(
     {
         "cli/nova_manage",
+        "cli/commands/test_capacity.py",
+        "cli/commands/test_capacity_drain.py",
         "cli/commands/test_ghosts.py",
         "cli/commands/test_merge.py",
         "cli/commands/test_rebuild.py",
@@ -33,6 +35,7 @@ SLOW = frozenset(
         "cli/commands/test_shadow.py",
         "docs/test_package_page.py",
         "docs/test_pictures.py",
+        "docs/test_site.py",
         "placement/store/test_migrations.py",
         "placement/test_manage.py",
         "reconcile/changes/test_allocations.py",

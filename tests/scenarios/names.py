@@ -2,10 +2,12 @@
 """Names stand for uuids: `uuid_of("web")` is the uuid of whatever is called web."""
 
 import uuid
+from functools import cache
 
 from trueup.reconcile.facts import canonical_uuid, is_uuid
 
 
+@cache
 def uuid_of(name: str) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_DNS, name))
 
