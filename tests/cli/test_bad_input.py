@@ -88,7 +88,8 @@ def test_a_cell_does_not_answer(cloud, tmp_path):
         planned = trueup("plan", "--nova-conf", cloud.nova_conf, "--interval", 0.01, "-f", "json")
     assert ran.code == 5
     assert "Did not answer: cell2" in ran.err
-    assert {row["Verdict"] for row in ran.json()} == {"could not check"}
+    # What hangs is left alone: the services of this cloud reported when it was built.
+    assert {row["Verdict"] for row in ran.json()} - {"left alone"} == {"could not check"}
     assert "cell2" in {row["Subject"] for row in ran.json()}
     assert (planned.code, planned.json()) == (5, []), "a silent cell may know better"
 
