@@ -67,7 +67,7 @@ class Cells:
     @property
     def contents(self) -> list[CellContents]:
         """Everything that was read so far, cell by cell."""
-        return [one for contents in self._contents.values() for one in contents]
+        return [reply for contents in self._contents.values() for reply in contents]
 
     @property
     def instances(self) -> Iterator[Instance]:
@@ -78,9 +78,9 @@ class Cells:
         """
         for contents in self._contents.values():
             known: set[str] = set()
-            for one in contents:
-                yield from (row for row in one.instances if row.uuid not in known)
-                known |= {row.uuid for row in one.instances}
+            for reply in contents:
+                yield from (row for row in reply.instances if row.uuid not in known)
+                known |= {row.uuid for row in reply.instances}
 
     @property
     def heartbeats(self) -> dict[str, datetime]:
@@ -88,17 +88,17 @@ class Cells:
         return {
             cell.uuid: max(moments)
             for cell, contents in self._contents.items()
-            if (moments := [one.heartbeat for one in contents if one.heartbeat])
+            if (moments := [reply.heartbeat for reply in contents if reply.heartbeat])
         }
 
     @property
     def clocks_ahead(self) -> dict[str, timedelta]:
         """By how much the clock of each cell's database is ahead of ours, by the cell's uuid."""
         return {
-            cell.uuid: one.ahead
+            cell.uuid: reply.ahead
             for cell, contents in self._contents.items()
-            for one in contents
-            if one.ahead is not None
+            for reply in contents
+            if reply.ahead is not None
         }
 
     def ask(self, question: Callable[[NovaCell], Reply]) -> dict[NovaCell, Reply]:
@@ -126,9 +126,9 @@ class Cells:
     def _status(self, cell: NovaCell) -> SourceStatus:
         contents = self._contents[cell]
         noted = NOTHING_NOTED
-        for one in contents:
-            noted = noted.and_also(one.noted)
-        rows = sum(one.rows for one in contents)
+        for reply in contents:
+            noted = noted.and_also(reply.noted)
+        rows = sum(reply.rows for reply in contents)
         return _answered(cell.name, self._cloud.nova.read_via, rows, noted)
 
 
@@ -160,9 +160,9 @@ class Collected:
 def facts_of(cloud: Cloud, collected: Collected) -> Facts:
     """The facts, with their coverage."""
     nova, contents = cloud.nova, collected.cells.contents
-    nodes = tuple(chain.from_iterable(one.compute_nodes for one in contents))
+    nodes = tuple(chain.from_iterable(reply.compute_nodes for reply in contents))
     registry = as_nodes_spell(collected.registry, (row for row in nodes if not row.deleted))
-    services = tuple(chain.from_iterable(one.services for one in contents))
+    services = tuple(chain.from_iterable(reply.services for reply in contents))
     not_read = Noted(unsupported=(*collected.unsupported, *_not_read(collected)))
     of_placement = _answered(
         PLACEMENT,
@@ -171,7 +171,7 @@ def facts_of(cloud: Cloud, collected: Collected) -> Facts:
         cloud.placement.noted().and_also(not_read),
     )
     of_registry = _answered(nova.registry_source, nova.read_via, registry.rows, registry.noted)
-    optional = (_with_ports(one, cloud, collected) for one in collected.optional)
+    optional = (_with_ports(status, cloud, collected) for status in collected.optional)
     statuses = (of_placement, of_registry, *collected.cells.statuses(), *optional)
     return Facts(
         taken_at=collected.taken_at,
@@ -196,8 +196,8 @@ def facts_of(cloud: Cloud, collected: Collected) -> Facts:
         request_specs=registry.request_specs,
         specs={row.instance: row for row in registry.specs},
         host_aggregates=registry.host_aggregates,
-        block_devices=tuple(chain.from_iterable(one.block_devices for one in contents)),
-        pci_devices=tuple(chain.from_iterable(one.pci_devices for one in contents)),
+        block_devices=tuple(chain.from_iterable(reply.block_devices for reply in contents)),
+        pci_devices=tuple(chain.from_iterable(reply.pci_devices for reply in contents)),
         ports=collected.ports,
         domains=collected.domains,
         hypervisors_asked=collected.hypervisors_asked,
@@ -237,7 +237,7 @@ def _migrations(
 
     A migration may be read twice: by its uuid, and with its instance.
     """
-    every = dict.fromkeys(chain.from_iterable(one.migrations for one in contents))
+    every = dict.fromkeys(chain.from_iterable(reply.migrations for reply in contents))
     return tuple(row for row in every if not row.deleted or row.uuid in consumers)
 
 
@@ -266,7 +266,7 @@ class HypervisorReplies:
         if self._cloud.hypervisors is not None:
             hosts = {row.host for row in nodes if not row.deleted} - self._replies.keys()
             replies = self._cloud.hypervisors.domains(sorted(hosts))
-            self._replies |= {one.host: one for one in replies}
+            self._replies |= {reply.host: reply for reply in replies}
 
     @property
     def asked(self) -> frozenset[str]:
@@ -280,7 +280,7 @@ class HypervisorReplies:
     @property
     def guests_of_nova(self) -> frozenset[str]:
         """The uuids of the domains that Nova made."""
-        return frozenset(one.uuid for one in self.domains if one.ours)
+        return frozenset(domain.uuid for domain in self.domains if domain.ours)
 
     def statuses(self) -> tuple[SourceStatus, ...]:
         """The status of libvirt, for the coverage; none if no hypervisor is to be asked."""

@@ -26,7 +26,7 @@ def collect_places(cloud: Cloud, progress: Progress, places: frozenset[str]) -> 
     cells = Cells(cloud, cloud.nova.cells())
     cells.ask(cloud.nova.hosts)
     registry = cloud.nova.registry(cells.every, ())
-    every = [row for one in cells.contents for row in one.compute_nodes]
+    every = [row for reply in cells.contents for row in reply.compute_nodes]
     nodes = [row for row in every if {row.uuid, row.host} & places and not row.deleted]
     uuids = places | {row.uuid for row in nodes}
     ledger = cloud.placement.lookup_of_trees(

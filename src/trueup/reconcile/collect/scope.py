@@ -55,7 +55,7 @@ def hosts_left(facts: Facts, uuids: Iterable[str]) -> frozenset[str]:
     SAFETY: a hypervisor there may still run the guest of one that was deleted by hand.
     """
     deleted = [facts.deleted[uuid] for uuid in facts.deleted.keys() & frozenset(uuids)]
-    roots = {one for row in deleted for one in facts.roots_of(facts.consumers.get(row.uuid, {}))}
+    roots = {root for row in deleted for root in facts.roots_of(facts.consumers.get(row.uuid, {}))}
     held = {node.host for root in roots for node in facts.nodes_by_uuid.get(root, ())}
     return frozenset(held | {row.host for row in deleted if row.host})
 
@@ -120,5 +120,5 @@ def _links(facts: Facts) -> dict[str, tuple[str, ...]]:
     """By the root of each tree: the other roots that a parent or a child of its providers names."""
     rows = [row for row in facts.providers.values() if row.parent in facts.providers]
     pairs = {(row.root, facts.providers[row.parent or ""].root) for row in rows}
-    apart = [(one, other) for one, other in sorted(pairs) if one != other]
-    return grouped(link for one, other in apart for link in ((one, other), (other, one)))
+    apart = [(root, other) for root, other in sorted(pairs) if root != other]
+    return grouped(link for root, other in apart for link in ((root, other), (other, root)))

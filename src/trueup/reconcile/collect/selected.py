@@ -162,8 +162,8 @@ def _found(cloud: Cloud, cells: Cells, selection: Selection, places: InstanceFil
         )
     )
     return InstanceIds(
-        frozenset().union(*(one.living for one in replies.values())),
-        frozenset().union(*(one.deleted for one in replies.values())),
+        frozenset().union(*(reply.living for reply in replies.values())),
+        frozenset().union(*(reply.deleted for reply in replies.values())),
     )
 
 
@@ -264,9 +264,9 @@ def _partial_facts(cells: Cells, known: _Known) -> Facts:
         cells=cells.names,
         providers=known.providers,
         consumers=known.consumers,
-        instances=tuple(row for one in contents for row in one.instances),
-        migrations=tuple(row for one in contents for row in one.migrations),
+        instances=tuple(row for reply in contents for row in reply.instances),
+        migrations=tuple(row for reply in contents for row in reply.migrations),
         compute_nodes=tuple(
-            row for one in contents for row in one.compute_nodes if not row.deleted
+            row for reply in contents for row in reply.compute_nodes if not row.deleted
         ),
     )

@@ -30,11 +30,11 @@ def collect_whole(cloud: Cloud, progress: Progress) -> Facts:
         asked_ports = pool.submit(lambda: ports_of(cloud, progress))
         # A build request is deleted after its instance is made in a cell.
         registry = cloud.nova.registry(cells.every)
-        nova_has = [one.uuid for one in registry.host_aggregates]
+        nova_has = [aggregate.uuid for aggregate in registry.host_aggregates]
         ledger = cloud.placement.with_aggregates(ledger, nova_has)
         _read_cells(cloud, cells, progress)
         ports, of_neutron = asked_ports.result()
-    nodes = (row for one in cells.contents for row in one.compute_nodes)
+    nodes = (row for reply in cells.contents for row in reply.compute_nodes)
     hypervisors = HypervisorReplies(cloud)
     hypervisors.ask(nodes)
     _look_up_unknown(cloud, cells, ledger, hypervisors.guests_of_nova)
@@ -89,11 +89,11 @@ def _look_up_unknown(cloud: Cloud, cells: Cells, ledger: Ledger, guests: frozens
 
 def _known(cells: Cells) -> frozenset[str]:
     """The instances and migrations that were read."""
-    instances = {row.uuid for one in cells.contents for row in one.instances}
-    return frozenset(instances | {row.uuid for one in cells.contents for row in one.migrations})
+    instances = {row.uuid for reply in cells.contents for row in reply.instances}
+    return frozenset(instances | {row.uuid for reply in cells.contents for row in reply.migrations})
 
 
 def _moved(cells: Cells, ledger: Ledger) -> frozenset[str]:
     """The instances of migrations that hold something."""
-    moves = (row for one in cells.contents for row in one.migrations)
+    moves = (row for reply in cells.contents for row in reply.migrations)
     return frozenset(row.instance for row in moves if row.uuid in ledger.consumers)

@@ -110,8 +110,10 @@ def read(cloud: Cloud, progress: Progress) -> LedgerCopy:
             consumers |= holders
             progress("providers", len(providers), len(uuids))
     holdings = cloud.placement.holdings(sorted(consumers))
-    held = {one: row.allocations for one, row in holdings.items()}
-    return LedgerCopy(tuple(providers), {one: row for one, row in held.items() if row is not None})
+    held = {uuid: row.allocations for uuid, row in holdings.items()}
+    return LedgerCopy(
+        tuple(providers), {uuid: row for uuid, row in held.items() if row is not None}
+    )
 
 
 def write(copy: LedgerCopy, cloud: Cloud, progress: Progress) -> bool:
@@ -149,11 +151,11 @@ def _is_begun(there: LedgerCopy, copy: LedgerCopy) -> bool:
     SAFETY: everything there is a part of the copy, and its inventories are not all final. A
     Placement in use has none that is endless.
     """
-    wanted = {one.uuid: one for one in copy.providers}
-    begun = all(_is_part(one, wanted.get(one.uuid)) for one in there.providers)
+    wanted = {provider.uuid: provider for provider in copy.providers}
+    begun = all(_is_part(provider, wanted.get(provider.uuid)) for provider in there.providers)
     held = all(copy.consumers.get(uuid) == row for uuid, row in there.consumers.items())
-    made = [one for one in there.providers if one.inventories]
-    return begun and held and (not made or any(_is_endless(one) for one in made))
+    made = [provider for provider in there.providers if provider.inventories]
+    return begun and held and (not made or any(_is_endless(provider) for provider in made))
 
 
 def _is_endless(provider: ProviderCopy) -> bool:
@@ -176,7 +178,11 @@ def _refuse_below_one(copy: LedgerCopy) -> None:
     """Raise AmountBelowOne for an amount that only a row has that was changed by hand."""
     for consumer, held in copy.consumers.items():
         for provider, row in held.amounts.items():
-            below = [AmountBelowOne(consumer, provider, *one) for one in row.items() if one[1] < 1]
+            below = [
+                AmountBelowOne(consumer, provider, name, amount)
+                for name, amount in row.items()
+                if amount < 1
+            ]
             if below:
                 raise below[0]
 
@@ -219,10 +225,10 @@ def _depth(uuid: str, parents: Mapping[str, str | None]) -> int:
 
 def _name_customs(copy: LedgerCopy, cloud: Cloud) -> None:
     """Make the custom resource classes and traits that the copy needs."""
-    classes = {name for one in copy.providers for name in one.inventories}
-    traits = {name for one in copy.providers for name in one.trait_names}
+    classes = {name for provider in copy.providers for name in provider.inventories}
+    traits = {name for provider in copy.providers for name in provider.trait_names}
     for path, names in (("/resource_classes", classes), ("/traits", traits)):
-        for name in sorted(one for one in names if one.startswith(_CUSTOM)):
+        for name in sorted(name for name in names if name.startswith(_CUSTOM)):
             response = cloud.placement.send("PUT", f"{path}/{name}", None)
             if response.status_code not in (201, 204):
                 raise CopyRefused(f"{path}/{name}", f"HTTP {response.status_code}")

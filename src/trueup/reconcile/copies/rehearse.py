@@ -106,7 +106,7 @@ def rehearse(plan: Plan, facts: Facts, copy: Placement, folder: Path) -> Rehears
     `facts` are those of the cloud that the copy was made of. Raises as `applied`.
     """
     left_out = _left_out(plan, facts)
-    out = {one.step.id for one in left_out}
+    out = {skipped.step.id for skipped in left_out}
     rehearsed = replace(plan, steps=tuple(step for step in plan.steps if step.id not in out))
     hypervisors, nova = FrozenHypervisors(_definitions(rehearsed)), FrozenNova(facts)
     neutron = FrozenNeutron(facts.ports)
@@ -117,7 +117,7 @@ def rehearse(plan: Plan, facts: Facts, copy: Placement, folder: Path) -> Rehears
         outcomes = tuple(run.outcomes)
     domains = _domains_left(facts, rehearsed, hypervisors)
     last = audited(replace(nova.facts, domains=domains, ports=neutron.left), cloud, plan.options)
-    unjudged = {reason for one in left_out for reason in one.step.because}
+    unjudged = {reason for skipped in left_out for reason in skipped.step.because}
     remedied = {finding.id for finding in plan.findings} - unjudged
     known = {finding.id for finding in first.audit.findings}
     open_before = {(row.subject, row.reason) for row in first.audit.unchecked}
@@ -180,8 +180,8 @@ def _left_out(plan: Plan, facts: Facts) -> tuple[LeftOut, ...]:
     """The steps that change what the rehearsal has no copy of, and those that need one of them."""
     found: dict[str, LeftOut] = {}
     for step in plan.steps:
-        nouns = [changes.noun(one) for one in step.changes if not _has_copy(one, facts)]
-        needed = [one for one in step.needs if one in found]
+        nouns = [changes.noun(change) for change in step.changes if not _has_copy(change, facts)]
+        needed = [need for need in step.needs if need in found]
         if nouns:
             found[step.id] = LeftOut(step, f"a rehearsal has no copy of the {nouns[0]}")
         elif needed:

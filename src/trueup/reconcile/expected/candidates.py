@@ -52,7 +52,7 @@ def candidate_query(
     if isinstance(traits, Unknown):
         return traits
     amounts = {group.suffix: group.amounts for group in groups}
-    suffixes = sorted(amounts.keys() | {one for one, row in traits.items() if _any(row)})
+    suffixes = sorted(amounts.keys() | {suffix for suffix, row in traits.items() if _any(row)})
     parameters = [*_of_demands(demands)]
     for suffix in suffixes or [UNSUFFIXED]:
         parameters += _of_group(suffix, amounts.get(suffix, {}), traits.get(suffix))
@@ -64,8 +64,8 @@ def candidate_query(
 
 def _of_demands(demands: Demands) -> Iterator[tuple[str, str]]:
     yield "root_required", ",".join([*sorted(demands.root_required), _OF_EVERY_QUERY])
-    for one in demands.member_of:
-        yield "member_of", f"in:{','.join(one)}"
+    for aggregates in demands.member_of:
+        yield "member_of", f"in:{','.join(aggregates)}"
     if demands.not_member_of:
         yield "member_of", f"!in:{','.join(demands.not_member_of)}"
     if demands.in_tree:

@@ -35,7 +35,7 @@ def root_is_volume(
 
 
 def _disk_gb(groups: Sequence[Group]) -> int:
-    return sum(one.amounts.get(_DISK, 0) for one in groups)
+    return sum(group.amounts.get(_DISK, 0) for group in groups)
 
 
 def may_be_of_refused_rebuild(

@@ -141,7 +141,8 @@ def _flavor_parts(
     by_volume = instance.volume_backed
     if by_volume is None:
         by_volume = root_is_volume(
-            held, *(_groups(flavor, image or {}, one, pinning, facts) for one in (True, False))
+            held,
+            *(_groups(flavor, image or {}, volume, pinning, facts) for volume in (True, False)),
         )
     # What it holds in any case, if the root disk is in doubt.
     groups = _groups(flavor, image or {}, by_volume is not False, pinning, facts)

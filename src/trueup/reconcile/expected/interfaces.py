@@ -35,19 +35,21 @@ def interfaces_of(
     """
     if port.vnic_type not in _WITH_DEVICE:
         return frozenset()
-    requests = [one for one in instance.pci_requests or () if one.requester == port.id]
-    wanted = {one.request_id for one in requests}
+    requests = [request for request in instance.pci_requests or () if request.requester == port.id]
+    wanted = {request.request_id for request in requests}
     rows = devices_on(host.root, facts)
     found = [row for row in rows if row.instance == instance.uuid and row.request_id in wanted]
     found = found or [row for row in rows if row.address.lower() == port.pci_address]
-    domains = [one for one in facts.domains_of.get(instance.uuid, ()) if one.host == instance.host]
+    domains = [
+        domain for domain in facts.domains_of.get(instance.uuid, ()) if domain.host == instance.host
+    ]
     if domains:
-        inside = {address for one in domains for address in one.host_devices}
+        inside = {address for domain in domains for address in domain.host_devices}
         if not found:
             found = [row for row in rows if row.address.lower() in inside]
         elif not inside.issuperset(row.address.lower() for row in found):
             return frozenset()
-    specs = (spec for one in requests for spec in one.specs)
+    specs = (spec for request in requests for spec in request.specs)
     return _named(found) or frozenset(
         spec["parent_ifname"] for spec in specs if spec.get("parent_ifname")
     )

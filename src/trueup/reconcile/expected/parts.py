@@ -104,7 +104,7 @@ class ExpectedAllocation(msgspec.Struct, frozen=True):
         """Every provider that any part names."""
         known = {part.provider for part in self.parts if isinstance(part, Known)}
         return frozenset(known).union(
-            *(one.providers for one in self.parts if isinstance(one, Ambiguous))
+            *(part.providers for part in self.parts if isinstance(part, Ambiguous))
         )
 
     @property
@@ -127,7 +127,9 @@ def _of(share: Share, parts: tuple[ExpectedPart, ...]) -> Iterator[ExpectedPart]
                 if share is Share.DEVICES:
                     yield part
             case Known() | Ambiguous():
-                mine = {one: n for one, n in part.amounts.items() if share_of(one) is share}
+                mine = {
+                    name: amount for name, amount in part.amounts.items() if share_of(name) is share
+                }
                 if mine:
                     yield msgspec.structs.replace(part, amounts=mine)
 

@@ -66,17 +66,19 @@ def requested_groups(
     here = {row.uuid for row in host.tree}
     certain: dict[tuple[str, str], RequestedGroup] = {}
     groups = [RequestedGroup(port, group, ()) for port in ports for group in port.request_groups]
-    for one in groups:
-        if one.named in here and _take(left, one.named, one.group):
-            certain[_key(one)] = RequestedGroup(one.port, one.group, (one.named,))
-    for one in groups:
-        if _key(one) not in certain:
-            suitable = suitable_providers(one.port, one.group, instance, host, facts)
-            providers = _narrowed(one, suitable, left)
+    for requested in groups:
+        if requested.named in here and _take(left, requested.named, requested.group):
+            certain[_key(requested)] = RequestedGroup(
+                requested.port, requested.group, (requested.named,)
+            )
+    for requested in groups:
+        if _key(requested) not in certain:
+            suitable = suitable_providers(requested.port, requested.group, instance, host, facts)
+            providers = _narrowed(requested, suitable, left)
             if len(providers) == 1:
-                _take(left, providers[0], one.group)
-            certain[_key(one)] = RequestedGroup(one.port, one.group, providers)
-    return tuple(certain[_key(one)] for one in groups)
+                _take(left, providers[0], requested.group)
+            certain[_key(requested)] = RequestedGroup(requested.port, requested.group, providers)
+    return tuple(certain[_key(requested)] for requested in groups)
 
 
 def ports_of(instance: Instance, facts: Facts) -> tuple[Port, ...]:
@@ -94,8 +96,8 @@ def unlisted_ports(instance: Instance, facts: Facts) -> tuple[str, ...]:
 
 def port_parts(groups: Iterable[RequestedGroup]) -> Iterator[ExpectedPart]:
     """One part for each request group."""
-    for one in groups:
-        yield on_one_of(f"port {one.port.id}", one.group.resources, one.providers)
+    for requested in groups:
+        yield on_one_of(f"port {requested.port.id}", requested.group.resources, requested.providers)
 
 
 def suitable_providers(
@@ -109,15 +111,17 @@ def suitable_providers(
     interfaces = interfaces_of(port, instance, host, facts)
     chosen = facts.chosen_providers.get(port.id, ())
     suitable = {
-        one.id: [row for row in host.tree if _suits(row, one) and _is_of(row, interfaces)]
-        for one in port.request_groups
+        request_group.id: [
+            row for row in host.tree if _suits(row, request_group) and _is_of(row, interfaces)
+        ]
+        for request_group in port.request_groups
     }
     for rows in suitable.values():
         rows[:] = [row for row in rows if {row.uuid, row.name} & set(chosen)] or rows
     others = [
         rows
-        for one, rows in suitable.items()
-        if one != group.id and {one, group.id} <= set(port.same_subtree)
+        for group_id, rows in suitable.items()
+        if group_id != group.id and {group_id, group.id} <= set(port.same_subtree)
     ]
     parents = {row.uuid: row.parent for row in host.tree}
     return tuple(

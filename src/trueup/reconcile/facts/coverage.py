@@ -81,17 +81,17 @@ class Coverage:
 
     @property
     def missing(self) -> tuple[SourceStatus, ...]:
-        return tuple(one for one in self.sources if not one.answered)
+        return tuple(status for status in self.sources if not status.answered)
 
     @property
     def damaged(self) -> tuple[SourceStatus, ...]:
         """Sources that answered with rows that could not be understood at all."""
-        return tuple(one for one in self.sources if one.answered and one.lost_rows)
+        return tuple(status for status in self.sources if status.answered and status.lost_rows)
 
     @property
     def behind(self) -> tuple[SourceStatus, ...]:
         """Sources whose answer may be of the past."""
-        return tuple(one for one in self.sources if one.answered and one.behind)
+        return tuple(status for status in self.sources if status.answered and status.behind)
 
     @property
     def complete(self) -> bool:
@@ -102,14 +102,14 @@ class Coverage:
         """Why the evidence is incomplete; None: it is complete."""
         return together(
             (
-                *(because("source-silent", source=one.source) for one in self.missing),
+                *(because("source-silent", source=status.source) for status in self.missing),
                 *(
-                    because("rows-unreadable", source=one.source, rows=one.lost_rows)
-                    for one in self.damaged
+                    because("rows-unreadable", source=status.source, rows=status.lost_rows)
+                    for status in self.damaged
                 ),
                 *(
-                    because("source-behind", source=one.source, behind=one.behind)
-                    for one in self.behind
+                    because("source-behind", source=status.source, behind=status.behind)
+                    for status in self.behind
                 ),
             )
         )

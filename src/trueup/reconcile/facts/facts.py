@@ -182,7 +182,11 @@ class Facts:
     @cached_property
     def misspelled(self) -> Mapping[str, tuple[str, ...]]:
         """Consumers whose uuid is not in canonical form, by the form that Nova uses."""
-        forms = {one: form for one in self.consumers if (form := canonical_uuid(one)) != one}
+        forms = {
+            written: form
+            for written in self.consumers
+            if (form := canonical_uuid(written)) != written
+        }
         return grouped((form, written) for written, form in sorted(forms.items()))
 
     @cached_property
@@ -230,7 +234,7 @@ class Facts:
 
         SAFETY: it is not certain which host such a tree belongs to, so nothing of it is judged.
         """
-        return {root: one for one in self.broken for root in one.roots}
+        return {root: tree for tree in self.broken for root in tree.roots}
 
     @cached_property
     def sharing(self) -> tuple[Provider, ...]:
@@ -269,7 +273,7 @@ class Facts:
         if not self.domains_read:
             return frozenset()
         asked = [row for row in self.coverage.sources if row.source == LIBVIRT]
-        silent = {one.what for row in asked for one in row.unsupported}
+        silent = {kind.what for row in asked for kind in row.unsupported}
         hosts = self.hypervisors_asked
         if hosts is None:
             hosts = frozenset(row.host for row in self.compute_nodes)
@@ -306,7 +310,7 @@ class Facts:
     def has(self, what: str) -> bool:
         """Whether every source gives this kind of fact, as `host mappings`."""
         sources = self.coverage.sources
-        return all(one.what != what for source in sources for one in source.unsupported)
+        return all(kind.what != what for source in sources for kind in source.unsupported)
 
     @cached_property
     def host_mapping(self) -> Mapping[str, HostMapping]:
@@ -331,13 +335,15 @@ class Facts:
     @cached_property
     def aggregates_of_hosts(self) -> Mapping[str, frozenset[str]]:
         """The uuids of the host aggregates of each host that is in any."""
-        pairs = ((host, one.uuid) for one in self.host_aggregates for host in one.hosts)
+        pairs = (
+            (host, aggregate.uuid) for aggregate in self.host_aggregates for host in aggregate.hosts
+        )
         return {host: frozenset(uuids) for host, uuids in grouped(pairs).items()}
 
     def nova_aggregates_of(self, host: str) -> tuple[HostAggregate, ...]:
         """All host aggregates of a host, by name."""
-        found = (one for one in self.host_aggregates if host in one.hosts)
-        return tuple(sorted(found, key=lambda one: one.name))
+        found = (aggregate for aggregate in self.host_aggregates if host in aggregate.hosts)
+        return tuple(sorted(found, key=lambda aggregate: aggregate.name))
 
     @cached_property
     def sharing_aggregates(self) -> frozenset[str]:
@@ -347,7 +353,9 @@ class Facts:
     @cached_property
     def consumers_of(self) -> Mapping[str, tuple[str, ...]]:
         """The consumers that hold something of each provider."""
-        return grouped((uuid, one) for one, held in self.consumers.items() for uuid in held)
+        return grouped(
+            (uuid, consumer) for consumer, held in self.consumers.items() for uuid in held
+        )
 
     @cached_property
     def used(self) -> Mapping[str, Mapping[str, int]]:

@@ -48,7 +48,7 @@ class InstanceRecord(msgspec.Struct, frozen=True):
     @property
     def running_on(self) -> tuple[str, ...]:
         """The hosts whose hypervisor runs its guest, in order."""
-        return tuple(sorted({one.host for one in self.domains if one.active}))
+        return tuple(sorted({domain.host for domain in self.domains if domain.active}))
 
     def migration(self, uuid: str) -> Migration:
         """One of its migrations. Raises KeyError."""

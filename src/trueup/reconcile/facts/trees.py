@@ -62,7 +62,7 @@ def _path(row: Provider, providers: Mapping[str, Provider]) -> Iterator[Provider
 
 def _broken(row: Provider, path: tuple[Provider, ...]) -> str:
     top = path[-1]
-    if top.parent in {one.uuid for one in path}:
+    if top.parent in {step.uuid for step in path}:
         return "its parents form a circle"
     if top.parent is not None:
         return "a parent in its tree is not listed"

@@ -192,11 +192,11 @@ class Hypervisors:
             connection = self._libvirt.openReadOnly(self.uri(host))
             try:
                 found = connection.listAllDomains(0)
-                rows = [(one.XMLDesc(0), one.state()[0]) for one in found]
+                rows = [(domain.XMLDesc(0), domain.state()[0]) for domain in found]
             finally:
                 connection.close()
             domains = (parse_domain(text, state, host) for text, state in rows)
-            return HostDomains(host, tuple(sorted(domains, key=lambda one: one.uuid)))
+            return HostDomains(host, tuple(sorted(domains, key=lambda domain: domain.uuid)))
         except self._libvirt.libvirtError as error:
             return HostDomains(host, reason=str(error))
         except Unreachable as silence:
@@ -213,10 +213,12 @@ def status_of(replies: Iterable[HostDomains]) -> SourceStatus:
     return SourceStatus(
         LIBVIRT,
         answered=True,
-        rows=sum(len(one.domains) for one in every),
+        rows=sum(len(reply.domains) for reply in every),
         read_via="API",
         unsupported=tuple(
-            Unsupported(DOMAINS_OF.format(one.host), one.reason) for one in every if one.reason
+            Unsupported(DOMAINS_OF.format(reply.host), reply.reason)
+            for reply in every
+            if reply.reason
         ),
     )
 
@@ -230,7 +232,9 @@ def parse_domain(text: str, state: int, host: str) -> Domain:
     uuid, name = root.findtext("uuid"), root.findtext("name")
     if not uuid or not name:
         raise Unreachable(host, "a domain has no uuid or no name")
-    instances = (one for one in root.findall("metadata/{*}instance") if one.tag.startswith(_NOVA))
+    instances = (
+        element for element in root.findall("metadata/{*}instance") if element.tag.startswith(_NOVA)
+    )
     instance = next(instances, None)
     return Domain(
         uuid=uuid.lower(),
@@ -241,13 +245,13 @@ def parse_domain(text: str, state: int, host: str) -> Domain:
         project=_attribute(instance, "{*}owner/{*}project", "uuid"),
         flavor=_attribute(instance, "{*}flavor", "name"),
         mediated_devices=tuple(
-            one.get("uuid", "") for one in _sources(root, "hostdev[@type='mdev']")
+            address.get("uuid", "") for address in _sources(root, "hostdev[@type='mdev']")
         ),
         # A network interface may be a virtual function as well.
         host_devices=tuple(
-            _address(one)
+            _address(address)
             for kind in ("hostdev[@type='pci']", "interface[@type='hostdev']")
-            for one in _sources(root, kind)
+            for address in _sources(root, kind)
         ),
     )
 
@@ -264,7 +268,7 @@ def _parsed(text: str, host: str) -> Element:
 
 def _domain_of(connection: Any, uuid: str) -> Any:
     """A domain that this hypervisor has, running or not; None: it has none with this uuid."""
-    return {one.UUIDString(): one for one in connection.listAllDomains(0)}.get(uuid)
+    return {domain.UUIDString(): domain for domain in connection.listAllDomains(0)}.get(uuid)
 
 
 def _disks(root: Element) -> Iterator[str]:

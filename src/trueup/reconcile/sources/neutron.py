@@ -113,7 +113,7 @@ class Neutron:
         wanted = sorted(devices)
         for start in range(0, len(wanted), DEVICES_IN_REQUEST):
             some = wanted[start : start + DEVICES_IN_REQUEST]
-            yield from self._rows("".join(f"&device_id={quote(one)}" for one in some))
+            yield from self._rows("".join(f"&device_id={quote(device)}" for device in some))
 
     def _rows(self, chosen: str) -> Iterator[Mapping[str, Any]]:
         fields = "&".join(f"fields={name}" for name in FIELDS)

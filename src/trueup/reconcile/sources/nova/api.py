@@ -160,22 +160,22 @@ class NovaApi:
             return ()
         found = hypervisors_called(uuid, name, self._send, self._silent_hosts)
         nodes = self._each(found, lambda row: documents.compute_node(row, ANSWERING_CELLS.uuid))
-        return tuple(one for one in nodes if one.uuid == uuid or one.node == name)
+        return tuple(node for node in nodes if node.uuid == uuid or node.node == name)
 
     def instance_ids(self, cell: NovaCell, wanted: InstanceFilter) -> InstanceIds:
         """The servers that match the filter, listed by host and by project."""
         if cell.uuid == DOWN_CELLS.uuid:
             return InstanceIds()
         filters = _filters(wanted)
-        living = [f"{_ALIVE}{one}" for one in filters]
-        living += [f"{_DELETED}&status=SOFT_DELETED{one}" for one in filters]
-        gone = [f"{_DELETED}{one}" for one in filters] if wanted.deleted else []
+        living = [f"{_ALIVE}{query}" for query in filters]
+        living += [f"{_DELETED}&status=SOFT_DELETED{query}" for query in filters]
+        gone = [f"{_DELETED}{query}" for query in filters] if wanted.deleted else []
         listed = self._known(chain.from_iterable(map(self._pages, (*living, *gone))))
         # PERF: a server whose document was in a list is not read again.
-        self._seen |= {one.uuid: one for one in listed}
+        self._seen |= {server.uuid: server for server in listed}
         return InstanceIds(
-            frozenset(one.uuid for one in listed if not one.deleted),
-            frozenset(one.uuid for one in listed if one.deleted),
+            frozenset(server.uuid for server in listed if not server.deleted),
+            frozenset(server.uuid for server in listed if server.deleted),
         )
 
     def instances(self, cell: NovaCell, uuids: Iterable[str]) -> CellContents:
@@ -202,7 +202,9 @@ class NovaApi:
         if cell.uuid == DOWN_CELLS.uuid:
             return CellContents()
         with threads(PARALLEL_REQUESTS) as pool:
-            servers = [one for one in pool.map(self._server, sorted(uuids)) if one is not None]
+            servers = [
+                server for server in pool.map(self._server, sorted(uuids)) if server is not None
+            ]
         return CellContents(
             instances=tuple(servers), migrations=self._moves_of(frozenset(moves_of))
         )
@@ -218,7 +220,7 @@ class NovaApi:
         wanted = tuple(uuids)
         found = self.lookup(ANSWERING_CELLS, wanted, wanted)
         servers = (*found.instances, *self._listed_otherwise(wanted, found.instances))
-        moving = {one.instance for one in found.migrations if one.under_way}
+        moving = {move.instance for move in found.migrations if move.under_way}
         return {row.uuid: instance_state(row, moving=row.uuid in moving) for row in servers}
 
     def flavors(self) -> tuple[Flavor, ...]:
@@ -308,14 +310,14 @@ class NovaApi:
         tell this from a move that ended in between, such a server is shown a second time.
         """
         with threads(PARALLEL_REQUESTS) as pool:
-            pages = pool.map(lambda one: list(self._pages(f"{_ALIVE}&uuid={one}")), sorted(uuids))
+            pages = pool.map(lambda uuid: list(self._pages(f"{_ALIVE}&uuid={uuid}")), sorted(uuids))
             listed = self._known(chain.from_iterable(pages))
         places = frozenset(map(_place, shown))
-        others = [one for one in listed if _place(one) not in places]
+        others = [server for server in listed if _place(server) not in places]
         if others:
-            again = self.lookup(ANSWERING_CELLS, {one.uuid for one in others}).instances
+            again = self.lookup(ANSWERING_CELLS, {server.uuid for server in others}).instances
             places = frozenset(map(_place, again))
-        return tuple(one for one in others if _place(one) not in places)
+        return tuple(server for server in others if _place(server) not in places)
 
     def _known(self, rows: Iterable[Document]) -> tuple[Instance, ...]:
         known = (row for row in rows if row.get("status") != UNKNOWN)
@@ -326,15 +328,15 @@ class NovaApi:
 
         The API cannot find a migration by its UUID, so for those all migrations are read.
         """
-        if uuids == frozenset(one.uuid for one in servers):
+        if uuids == frozenset(server.uuid for server in servers):
             return self._moves_of(uuids)
         every = self._migrations()
-        return tuple(one for one in every if one.uuid in uuids or one.instance in uuids)
+        return tuple(move for move in every if move.uuid in uuids or move.instance in uuids)
 
     def _moves_of(self, instances: frozenset[str]) -> tuple[Migration, ...]:
         """Migrations of these servers."""
         if len(instances) > ROWS_IN_PAGE:
-            return tuple(one for one in self._migrations() if one.instance in instances)
+            return tuple(move for move in self._migrations() if move.instance in instances)
         with threads(PARALLEL_REQUESTS) as pool:
             found = pool.map(self._migrations, sorted(instances))
             return tuple(chain.from_iterable(found))
@@ -398,10 +400,10 @@ def _place(server: Instance) -> tuple[str, bool, str | None, str | None]:
 
 def _filters(wanted: InstanceFilter) -> list[str]:
     """The query strings that list the servers: one for each host and project."""
-    hosts = [""] if wanted.hosts is None else [f"&host={quote(one)}" for one in wanted.hosts]
+    hosts = [""] if wanted.hosts is None else [f"&host={quote(host)}" for host in wanted.hosts]
     projects = (
         [""]
         if wanted.projects is None
-        else [f"&project_id={quote(one)}" for one in wanted.projects]
+        else [f"&project_id={quote(project)}" for project in wanted.projects]
     )
     return sorted(host + project for host in hosts for project in projects)

@@ -121,7 +121,9 @@ class Registry:
             return name.rstrip(" ").casefold() if self.folds_case else name
 
         return frozenset(
-            one.uuid for one in self.host_aggregates if compared(host) in map(compared, one.hosts)
+            aggregate.uuid
+            for aggregate in self.host_aggregates
+            if compared(host) in map(compared, aggregate.hosts)
         )
 
     @property

@@ -166,7 +166,7 @@ class NovaDatabases:
 
     def _living(self, cell: NovaCell) -> tuple[ComputeService, ...]:
         services = self._ask_cell(cell, lambda reading: reading.hosts()).services
-        return tuple(one for one in services if not one.deleted)
+        return tuple(service for service in services if not service.deleted)
 
     def _ask_session(
         self, cell: NovaCell, fetch: Callable[[Session, str, str], Fetched]
@@ -206,17 +206,19 @@ class NovaDatabases:
         One that another cell has alive too, or that is mapped to another cell, has that cell's
         uuid. The cells are read anew: one may have been mapped since.
         """
-        wanted, cells = tuple(uuids), {one.uuid: one for one in self.cells()}
+        wanted, cells = tuple(uuids), {nova_cell.uuid: nova_cell for nova_cell in self.cells()}
         if cell not in cells:
             return {}
         found = self.lookup(cells[cell], wanted, moves_of=wanted)
-        moving = {one.instance for one in found.migrations if one.under_way}
+        moving = {move.instance for move in found.migrations if move.under_way}
         # If there is also a row that is not archived, the archived one is an earlier instance's.
         rows = sorted(found.instances, key=lambda row: row.archived, reverse=True)
         states = {row.uuid: instance_state(row, moving=row.uuid in moving) for row in rows}
         elsewhere = self._elsewhere(cells.pop(cell), cells.values(), wanted)
         moved = {uuid: elsewhere[uuid] for uuid in states.keys() & elsewhere.keys()}
-        return states | {uuid: replace(states[uuid], cell=one) for uuid, one in moved.items()}
+        return states | {
+            uuid: replace(states[uuid], cell=cell_uuid) for uuid, cell_uuid in moved.items()
+        }
 
     def _elsewhere(
         self, cell: NovaCell, others: Iterable[NovaCell], uuids: Sequence[str]
@@ -227,7 +229,7 @@ class NovaDatabases:
         not answer nothing is known, as when the plan was made; then the mapping says which cell has
         the instance.
         """
-        known = {one.number: one.uuid for one in (cell, *others)}
+        known = {nova_cell.number: nova_cell.uuid for nova_cell in (cell, *others)}
         mappings = self._ask_registry(
             lambda session: read_mappings(session, API_DATABASE, known, uuids)
         )

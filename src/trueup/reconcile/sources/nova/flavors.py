@@ -31,7 +31,7 @@ def read_flavors(adapter: Adapter) -> tuple[Flavor, ...]:
     rows = list(_every(adapter))
     with well_formed(SOURCE):
         found = [_flavor(row) for row in rows if not row["OS-FLV-DISABLED:disabled"]]
-    return tuple(sorted(found, key=lambda one: one.name))
+    return tuple(sorted(found, key=lambda flavor: flavor.name))
 
 
 def _flavor(row: Any) -> Flavor:

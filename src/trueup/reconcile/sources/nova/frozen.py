@@ -209,4 +209,6 @@ class FrozenNova:
 
 def _without_host(rows: Iterable[HostAggregate], host: str) -> tuple[HostAggregate, ...]:
     """The same aggregates without this host."""
-    return tuple(replace(row, hosts=tuple(one for one in row.hosts if one != host)) for row in rows)
+    return tuple(
+        replace(row, hosts=tuple(name for name in row.hosts if name != host)) for row in rows
+    )

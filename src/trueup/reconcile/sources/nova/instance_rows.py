@@ -117,7 +117,7 @@ class InstanceRows:
         if not text or text == "[]":
             return ()
         try:
-            return tuple(_pci_request(one) for one in _elements(text, "requests"))
+            return tuple(_pci_request(request) for request in _elements(text, "requests"))
         except _UNREADABLE as error:
             self._extra.note(row, "pci_requests", f"not PCI requests: {error}")
             return None
@@ -127,7 +127,7 @@ class InstanceRows:
             return None
         try:
             fields = msgspec.json.decode(row.numa_topology)["nova_object.data"]
-            cells = tuple(_numa_cell(one["nova_object.data"]) for one in fields["cells"])
+            cells = tuple(_numa_cell(cell["nova_object.data"]) for cell in fields["cells"])
             return NumaTopology(cells, fields.get("emulator_threads_policy"))
         except _UNREADABLE as error:
             self._extra.note(row, "numa_topology", f"not a NUMA topology: {error}")
@@ -137,7 +137,7 @@ class InstanceRows:
         if not row.resources:
             return ()
         try:
-            return tuple(_assigned(one) for one in _elements(row.resources, "objects"))
+            return tuple(_assigned(resource) for resource in _elements(row.resources, "objects"))
         except _UNREADABLE as error:
             self._extra.note(row, "resources", f"not resources: {error}")
             return ()

@@ -72,7 +72,7 @@ def read_flavors(session: Session, source: str) -> tuple[Flavor, ...]:
         for row in rows
         if not row.disabled
     )
-    return tuple(sorted(found, key=lambda one: one.name))
+    return tuple(sorted(found, key=lambda flavor: flavor.name))
 
 
 class _Reading:

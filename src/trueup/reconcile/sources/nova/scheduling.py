@@ -99,8 +99,12 @@ def read_api_side(session: Session, source: str, uuid: str) -> ApiSide:
     aggregates = host_rows.host_aggregates(
         Reader(tables.aggregates.name, notes),
         *(
-            session.every_row(select(*columns.of(one)), one.c.id)
-            for one in (tables.aggregates, tables.aggregate_hosts, tables.aggregate_metadata)
+            session.every_row(select(*columns.of(aggregate_table)), aggregate_table.c.id)
+            for aggregate_table in (
+                tables.aggregates,
+                tables.aggregate_hosts,
+                tables.aggregate_metadata,
+            )
         ),
     )
     cell = mapped[0].cell_id if mapped else None
@@ -169,8 +173,10 @@ def read_hosts(
 ) -> list[SchedulerHost]:
     """The compute nodes of a cell that have a service: Nova leaves out others."""
     columns = Columns(session, source, {})
-    by_host = {one.host: one for one in services}
-    of_host = grouped((host, one) for one in known.aggregates for host in one.hosts)
+    by_host = {service.host: service for service in services}
+    of_host = grouped(
+        (host, aggregate) for aggregate in known.aggregates for host in aggregate.hosts
+    )
     on_host = grouped((host, uuid) for uuid, host in known.places.items())
     rows = session.every_row(select(*columns.of(NODES)).where(NODES.c.deleted == 0), NODES.c.id)
     return [
@@ -184,7 +190,7 @@ def with_group_hosts(request: ScheduleRequest, places: Mapping[str, str]) -> Sch
     """The request, whose group has the hosts on which its members are."""
     if request.group is None:
         return request
-    hosts = frozenset(places[one] for one in request.group.members if one in places)
+    hosts = frozenset(places[member] for member in request.group.members if member in places)
     return replace(request, group=replace(request.group, hosts=hosts))
 
 
@@ -286,7 +292,7 @@ def host_of(
         made_at=Reader(NODES.name, Notes()).moment(row, "created_at"),
         attributes=_attributes(row),
         stats=_json(row.stats, {}),
-        supported=tuple(tuple(map(str, one)) for one in _json(row.supported_instances, [])),
+        supported=tuple(tuple(map(str, triple)) for triple in _json(row.supported_instances, [])),
         instances=frozenset(instances),
     )
 

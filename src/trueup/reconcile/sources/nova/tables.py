@@ -13,7 +13,7 @@ from trueup.reconcile.sources.database import Alike
 
 
 def _table(name: str, *columns: str | ColumnClause[Any]) -> TableClause:
-    return table(name, *(column(one) if isinstance(one, str) else one for one in columns))
+    return table(name, *(column(given) if isinstance(given, str) else given for given in columns))
 
 
 cell_mappings = _table("cell_mappings", "id", "uuid", "name", "database_connection", "disabled")

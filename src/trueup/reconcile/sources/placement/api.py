@@ -74,7 +74,7 @@ class LedgerApi:
         found = self._each(
             lambda uuid: unlisted(uuid, self._found, self._allocations.get(uuid)), providers
         )
-        return tuple(one for uuid in sorted(found) for one in found[uuid])
+        return tuple(fault for uuid in sorted(found) for fault in found[uuid])
 
     def held_of(self, providers: Iterable[str]) -> dict[str, Amounts]:
         by_consumer: dict[str, dict[str, Mapping[str, int]]] = {}
@@ -87,7 +87,7 @@ class LedgerApi:
         every = self._each(self._held, consumers)
         held = {consumer: amounts for consumer, amounts in every.items() if amounts}
         forms = grouped((canonical_uuid(written), written) for written in held)
-        doubtful = {one for same in forms.values() if len(same) > 1 for one in same}
+        doubtful = {form for same in forms.values() if len(same) > 1 for form in same}
         return {
             consumer: amounts
             for consumer, amounts in held.items()

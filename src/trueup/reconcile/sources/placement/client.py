@@ -233,14 +233,17 @@ class Placement:
         if ledger.read_via != API:
             return ledger
         members = {
-            one: frozenset(
-                row.uuid for row in self._providers(f"/resource_providers?member_of={one}")
+            aggregate: frozenset(
+                row.uuid for row in self._providers(f"/resource_providers?member_of={aggregate}")
             )
-            for one in aggregates
+            for aggregate in aggregates
         }
         providers = {
             uuid: replace(
-                row, aggregates=frozenset(one for one, uuids in members.items() if uuid in uuids)
+                row,
+                aggregates=frozenset(
+                    aggregate for aggregate, uuids in members.items() if uuid in uuids
+                ),
             )
             for uuid, row in ledger.providers.items()
         }
@@ -264,7 +267,7 @@ class Placement:
         """By sharing provider, the providers that have an aggregate in common with it."""
         pools = self._providers(f"/resource_providers?required={SHARING_TRAIT}")
         aggregates = self._aggregates(row.uuid for row in pools)
-        if all(is_uuid(one) for every in aggregates.values() for one in every):
+        if all(is_uuid(aggregate) for every in aggregates.values() for aggregate in every):
             return {uuid: self._members(every) for uuid, every in aggregates.items()}
         # Placement refuses to search by a text that a hand has put in the place of a uuid, and a
         # pool shares by it all the same: each provider is asked for its aggregates.
@@ -276,7 +279,7 @@ class Placement:
         paths = [f"/resource_providers/{uuid}/aggregates" for uuid in wanted]
         with threads(PARALLEL_REQUESTS) as pool:
             answers = pool.map(self._found, paths)
-            found = (documents.aggregates(one) if one else () for one in answers)
+            found = (documents.aggregates(answer) if answer else () for answer in answers)
             return dict(zip(wanted, found, strict=True))
 
     def _members(self, aggregates: tuple[str, ...]) -> set[str]:
@@ -324,11 +327,12 @@ class Placement:
         wanted = tuple(consumers)
         with threads(PARALLEL_REQUESTS) as pool:
             found = dict(zip(wanted, pool.map(self._readable, wanted), strict=True))
-        unread = {one: row for one, row in found.items() if isinstance(row, str)}
+        unread = {uuid: row for uuid, row in found.items() if isinstance(row, str)}
         if unread:
             # SAFETY: a Placement that reads nothing right is silent; this raises then.
             self._providers(f"/resource_providers?uuid={_NOBODY}")
-        return {one: row for one, row in found.items() if not isinstance(row, str)}, unread
+        readable = {uuid: row for uuid, row in found.items() if not isinstance(row, str)}
+        return readable, unread
 
     def _readable(self, consumer: str) -> Holding | str:
         """What a consumer holds, or the error with which Placement itself answers."""
@@ -424,7 +428,7 @@ class Placement:
         rows = {
             name: self._found(f"{provider}/inventories/{name}") for name in documents.usages(usages)
         }
-        generations = {documents.generation(one) for one in (usages, *rows.values())}
+        generations = {documents.generation(answer) for answer in (usages, *rows.values())}
         whole = rows and len(generations) == 1
         return {"inventories": rows, _GENERATION: generations.pop()} if whole else None
 

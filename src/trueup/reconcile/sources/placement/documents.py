@@ -73,7 +73,7 @@ def traits(document: Any) -> frozenset[str]:
 def aggregates(document: Any) -> tuple[str, ...]:
     """The aggregates of a provider; "" for one whose uuid is NULL in Placement's database."""
     with well_formed(PLACEMENT):
-        return tuple(one or "" for one in document["aggregates"])
+        return tuple(uuid or "" for uuid in document["aggregates"])
 
 
 def owner(document: Any) -> Owner:

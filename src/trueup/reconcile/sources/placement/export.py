@@ -122,5 +122,5 @@ def _provider(row: _Provider) -> Provider:
             for name, inventory in row.inventories.items()
         },
         traits=frozenset(row.traits),
-        aggregates=frozenset(one or "" for one in row.aggregates),
+        aggregates=frozenset(uuid or "" for uuid in row.aggregates),
     )

@@ -34,7 +34,7 @@ def repeated(
     total: Counter[_Stock] = Counter()
     holders: dict[_Stock, set[str]] = defaultdict(set)
     held: dict[tuple[str, str, str], int] = {}
-    for row in sorted(rows, key=lambda one: one.id):
+    for row in sorted(rows, key=lambda row: row.id):
         if uuid := uuids.get(row.resource_provider_id):
             name = classes.get(row.resource_class_id, str(row.resource_class_id))
             key = (row.consumer_id, uuid, name)
@@ -56,7 +56,7 @@ def _unlisted(
 def broken_trees(rows: Iterable[Row]) -> Iterator[LedgerFault]:
     """Providers whose parent does not exist, or whose root is not the top of their tree."""
     every = {row.id: row for row in rows}
-    for row in sorted(every.values(), key=lambda one: str(one.uuid)):
+    for row in sorted(every.values(), key=lambda row: str(row.uuid)):
         if what := _broken(row, every):
             yield LedgerFault("tree", str(row.uuid), f"{row.name}: {what}")
 

@@ -23,10 +23,12 @@ class LoadedLedger:
         return {uuid: row for uuid, row in known.items() if row.root in roots}
 
     def children(self, providers: Iterable[str]) -> frozenset[str]:
-        return frozenset(uuid for one in providers for uuid in self._children.get(one, ()))
+        return frozenset(
+            uuid for provider in providers for uuid in self._children.get(provider, ())
+        )
 
     def holders(self, providers: Iterable[str]) -> frozenset[str]:
-        return frozenset(who for one in providers for who in self._holders.get(one, ()))
+        return frozenset(who for provider in providers for who in self._holders.get(provider, ()))
 
     def faults(self, providers: Iterable[str]) -> tuple[LedgerFault, ...]:
         return self._ledger.faults
