@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks the sources of a cloud, and keeps who answered: what was collected → facts with coverage."""
+"""Asks the sources of a cloud, records which of them answered, and makes facts with coverage."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -35,7 +35,7 @@ from trueup.reconcile.sources.notes import NOTHING_NOTED, Noted
 from trueup.reconcile.sources.nova.contract import CellContents, NovaCell, Registry
 from trueup.reconcile.threads import threads
 
-# Is called with the stage, how many are done, and of how many (0: not known).
+# Called with the stage, the number done, and the total (0: not known).
 Progress = Callable[[str, int, int], None]
 Reply = TypeVar("Reply")
 
@@ -71,10 +71,10 @@ class Cells:
 
     @property
     def instances(self) -> Iterator[Instance]:
-        """The rows of instances that were read, cell by cell.
+        """The instance rows that were read, cell by cell.
 
-        A server that compares without case returns an instance again for a consumer whose uuid is
-        written in upper case: its rows are kept once.
+        A database that compares without case returns an instance a second time for a consumer
+        whose uuid is in upper case. Its rows are kept once.
         """
         for contents in self._contents.values():
             known: set[str] = set()
@@ -84,7 +84,7 @@ class Cells:
 
     @property
     def heartbeats(self) -> dict[str, datetime]:
-        """When any service of each cell last reported, by the cell's uuid."""
+        """The time of the last report of any service of each cell, by the cell's uuid."""
         return {
             cell.uuid: max(moments)
             for cell, contents in self._contents.items()
@@ -93,7 +93,7 @@ class Cells:
 
     @property
     def clocks_ahead(self) -> dict[str, timedelta]:
-        """By how much the clock of each cell's database is ahead of ours, by the cell's uuid."""
+        """How far the clock of each cell's database is ahead of ours, by the cell's uuid."""
         return {
             cell.uuid: reply.ahead
             for cell, contents in self._contents.items()
@@ -102,7 +102,7 @@ class Cells:
         }
 
     def ask(self, question: Callable[[NovaCell], Reply]) -> dict[NovaCell, Reply]:
-        """The reply of each cell that still answers; replies that are contents are kept."""
+        """The reply of each cell that still answers. Replies of type CellContents are kept."""
         asked = [cell for cell in self.every if cell not in self._silent]
         with threads(CELLS_AT_ONCE) as pool:
             replies = pool.map(lambda cell: self._ask(cell, question), asked)
@@ -206,9 +206,9 @@ def facts_of(cloud: Cloud, collected: Collected) -> Facts:
 
 
 def _with_ports(status: SourceStatus, cloud: Cloud, collected: Collected) -> SourceStatus:
-    """The status of a source; a Neutron that has lost all its ports did not answer.
+    """The status of a source. A Neutron that has lost all its ports counts as silent.
 
-    SAFETY: an empty answer proves nothing. By it, all that ports hold would be released.
+    SAFETY: an empty answer proves nothing. Acting on it would release the resources of every port.
     """
     asked = status.source == NEUTRON and status.answered and not collected.ports
     if not asked or cloud.neutron is None or not _ports_hold(collected.consumers):
@@ -233,7 +233,7 @@ def _not_read(collected: Collected) -> tuple[Unsupported, ...]:
 def _migrations(
     contents: Iterable[CellContents], consumers: Mapping[str, Amounts]
 ) -> tuple[Migration, ...]:
-    """Each migration once, and of the deleted ones those that hold something.
+    """Each migration once; a deleted migration only if it has allocations.
 
     A migration may be read twice: by its uuid, and with its instance.
     """
@@ -255,7 +255,7 @@ def ports_of(
 
 
 class HypervisorReplies:
-    """What the hypervisors of a cloud said so far; each is asked once, if any is to be asked."""
+    """The replies of a cloud's hypervisors so far. Each hypervisor is asked at most once."""
 
     def __init__(self, cloud: Cloud) -> None:
         self._cloud = cloud
@@ -283,7 +283,7 @@ class HypervisorReplies:
         return frozenset(domain.uuid for domain in self.domains if domain.ours)
 
     def statuses(self) -> tuple[SourceStatus, ...]:
-        """The status of libvirt, for the coverage; none if no hypervisor is to be asked."""
+        """The status of libvirt, for the coverage; empty if no hypervisors are configured."""
         if self._cloud.hypervisors is None:
             return ()
         return (replace(status_of(self._replies.values()), answered_at=now()),)
