@@ -53,7 +53,7 @@ class Pseudonyms:
         return f"name-{self._digits('name', text)[:12]}" if text else text
 
     def place(self, text: str) -> str:
-        """The pseudonym of a host, node or provider; these often have the same name."""
+        """The pseudonym of a host, node or provider, which often share a name."""
         known = self._host.fullmatch(text)
         if known is None:
             return self.uuid(text) if _UUID.fullmatch(text) else self.name(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The query for allocation candidates that Nova's scheduler makes of a flavor and an image."""
+"""The query for allocation candidates that Nova's scheduler makes from a flavor and an image."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ _OF_EVERY_QUERY = "!COMPUTE_STATUS_DISABLED"
 
 @dataclass(frozen=True, slots=True)
 class Demands:
-    """What the settings of the scheduler, and the request, add to what flavor and image ask for.
+    """Demands of the scheduler's settings and of the request, beyond those of flavor and image.
 
-    A host has all of the traits at its root, is in one aggregate of each `member_of` and in none of
-    `not_member_of`, and in this tree.
+    A host must have all of the traits at its root, and be in one aggregate of each `member_of`, in
+    none of `not_member_of`, and in this tree.
     """
 
     root_required: frozenset[str] = frozenset()
@@ -42,8 +42,8 @@ def candidate_query(
 ) -> str | Unknown:
     """The query; with `pinning`, for hosts that have PCPU if the CPU policy asks for it.
 
-    It has neither what ports, PCI devices and device profiles request, nor the scheduler's limit.
-    Unknown, if Nova refuses the flavor with this image.
+    Requests of ports, PCI devices and device profiles are left out, and so is the scheduler's
+    limit. Unknown, if Nova refuses the flavor with this image.
     """
     groups = flavor_groups(flavor, image, volume_backed=volume_backed, pinning=pinning)
     if isinstance(groups, Unknown):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Interfaces: which physical function of a host has the device of an SR-IOV port. Pure.
+"""Interfaces: the physical function of a host that has the device of an SR-IOV port. Pure.
 
-Launchpad 1819923: `nova-manage placement heal_allocations` does not ask this, and gives up.
+Launchpad 1819923: `nova-manage placement heal_allocations` ignores this, and gives up.
 """
 
 from collections.abc import Iterable
@@ -27,11 +27,11 @@ def interface_of_provider(name: str) -> str | None:
 def interfaces_of(
     port: Port, instance: Instance, host: HostProviders, facts: Facts
 ) -> frozenset[str]:
-    """The interfaces of the physical functions that may have the port's device; none: not known.
+    """The interfaces of the physical functions that may have the port's device; empty if unknown.
 
-    Asked in this order: the device that Nova assigned to the port's PCI request, the address in its
-    binding profile, the devices of its domain, the PCI request itself. If the hypervisor says that
-    the domain has no such device, the interface is not known.
+    The sources, in this order: the device that Nova assigned to the port's PCI request, the address
+    in its binding profile, the devices of its domain, the PCI request itself. If the hypervisor
+    says that the domain has no such device, the interface is unknown.
     """
     if port.vnic_type not in _WITH_DEVICE:
         return frozenset()
