@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of Placement's database that are wrong by themselves. Pure: rows in, faults out."""
+"""Faulty rows of Placement's database. Pure: rows in, faults out."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,9 +27,9 @@ def consumerless(
 def repeated(
     rows: Iterable[Row], uuids: Mapping[int, str], classes: Mapping[int, str]
 ) -> Iterator[LedgerFault]:
-    """What several rows of one consumer, provider and class hold beyond the row that is listed.
+    """The amounts of repeated rows of one consumer, provider and class, except the listed row.
 
-    Placement's requests show the last of them, and its usages count all.
+    Placement lists only the last of such rows, but its usages count all of them.
     """
     total: Counter[_Stock] = Counter()
     holders: dict[_Stock, set[str]] = defaultdict(set)
@@ -63,7 +63,7 @@ def broken_trees(rows: Iterable[Row]) -> Iterator[LedgerFault]:
 
 def dangling(table: str, kind: str, rows: Iterable[Row]) -> Iterator[LedgerFault]:
     """Rows of a table that refer to providers or resource classes (`kind`) that do not exist, by
-    the number of what they refer to."""
+    the number that they refer to."""
     by_number = grouped((str(row.number), getattr(row, "consumer_id", "")) for row in rows)
     for number, holders in sorted(by_number.items()):
         what = f"rows of {table} refer to {kind} number {number}, which does not exist"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looks up parts of a ledger that was already read completely."""
+"""Looks up parts of a ledger that was read as a whole."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -72,7 +72,7 @@ class LoadedLedger:
 
 
 class EmptyLedger(LoadedLedger):
-    """A LedgerDatabase without anything in it: where Placement's database is lost."""
+    """An empty LedgerDatabase, for a cloud whose Placement database is lost."""
 
     address = "no database"
 

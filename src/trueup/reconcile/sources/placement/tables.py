@@ -86,7 +86,7 @@ _KEY = (
     allocations.c.resource_class_id,
 )
 _several = select(*_KEY).group_by(*_KEY).having(func.count() > 1).subquery()
-# Rows of consumers that hold a class of a provider in several of them.
+# Rows of consumers that have several rows for the same class of the same provider.
 REPEATED_ALLOCATIONS = (
     select(allocations)
     .join_from(
