@@ -49,9 +49,9 @@ NEEDED, NEWEST_USED = 59, 98
 NAMES_DOWN_CELLS = 69
 ROWS_IN_PAGE = 1000
 PARALLEL_REQUESTS = 8
-# Nova waits 60 s for the cells that are down, for all of them at once, and answers with what the
-# others have. For one request it may ask the cells several times: for a page of servers twice, for
-# the instances and for their block devices.
+# Nova waits 60 s for the cells that are down, for all of them at once, and answers with the rows of
+# the others. One request may ask the cells several times: a page of servers asks twice, for the
+# instances and for their block devices.
 ANSWER_SECONDS = 3 * 60 + 10
 
 ANSWERING_CELLS = NovaCell(API_CELL, NOVA_API, url="")
@@ -76,7 +76,7 @@ class NovaApi:
         self._asking = Lock()
 
     def cells(self) -> tuple[NovaCell, ...]:
-        """The cell of everything that the API returns, and the one for cells that are down."""
+        """The cell for everything that the API returns, and the one for cells that are down."""
         with self._asking:
             self._first_page = self._services = None
             self._seen = {}
@@ -101,7 +101,7 @@ class NovaApi:
     def registry(self, cells: Iterable[NovaCell], uuids: Iterable[str] | None = None) -> Registry:
         """Host aggregates, and the kinds of facts that the API does not have.
 
-        An aggregate without a uuid is noted and left out, as where databases are read.
+        An aggregate without a UUID is noted and left out, as in the databases.
         """
         rows = self._parsed(self._get("/os-aggregates"), "aggregates", documents.host_aggregate)
         notes = Notes()
@@ -117,7 +117,7 @@ class NovaApi:
     def contents(self, cell: NovaCell, counted: CountInstances = lambda _: None) -> CellContents:
         """All servers that are not deleted, their migrations, and all hosts.
 
-        For DOWN_CELLS, raises Unreachable unless the API reports cells that are down, and none is.
+        For DOWN_CELLS, raises Unreachable if a cell is down, or if the API cannot tell.
         """
         if cell.uuid == DOWN_CELLS.uuid:
             return self.hosts(cell)
@@ -181,7 +181,7 @@ class NovaApi:
     def instances(self, cell: NovaCell, uuids: Iterable[str]) -> CellContents:
         """These servers, alive or deleted, and migrations of them or with these UUIDs.
 
-        A server that Nova lists and shows in contradiction is returned in both ways.
+        A server whose listing contradicts its own document is returned in both forms.
         """
         wanted = frozenset(uuids)
         if cell.uuid == DOWN_CELLS.uuid:
@@ -231,7 +231,7 @@ class NovaApi:
         """There is nothing to release."""
 
     def _compute_nodes(self) -> tuple[ComputeNode, ...]:
-        """Compute nodes. None while a cell is down: then Nova 34.0.0 answers HTTP 500."""
+        """Compute nodes. Empty while a cell is down: then Nova 34.0.0 answers HTTP 500."""
         try:
             rows = list(self._pages("/os-hypervisors/detail?", "hypervisors"))
         except Unreachable:
@@ -250,8 +250,8 @@ class NovaApi:
                 f"Nova's API supports 2.{self.newest_minor()}, and reports cells that are down only"
                 f" from 2.{NAMES_DOWN_CELLS} on",
             )
-        # PARITY: a full page of other servers omits those in cells that are down, and so do all
-        # pages after the first. Therefore services are read too.
+        # PARITY: a full first page, and all later pages, omit servers in cells that are down.
+        # Therefore services are read too.
         silent = [row for row in self._first_servers() if row.get("status") == UNKNOWN]
         hosts = self._silent_hosts()
         if silent or hosts:
@@ -303,11 +303,11 @@ class NovaApi:
     def _listed_otherwise(
         self, uuids: Iterable[str], shown: Iterable[Instance]
     ) -> tuple[Instance, ...]:
-        """Living servers that Nova lists on another host than it shows, or does not show as alive.
+        """Living servers in Nova's list whose own document names another host, or is not alive.
 
-        SAFETY: Nova shows a server from the cell that its mapping names, and lists those of all
-        cells. So the two contradict each other after a mapping was lost or a database restored. To
-        tell this from a move that ended in between, such a server is shown a second time.
+        SAFETY: Nova reads a server's document from the cell that its mapping names, and lists the
+        servers of all cells. So the two contradict each other if a mapping was lost or a database
+        restored. To exclude a move that ended in between, such a document is read a second time.
         """
         with threads(PARALLEL_REQUESTS) as pool:
             pages = pool.map(lambda uuid: list(self._pages(f"{_ALIVE}&uuid={uuid}")), sorted(uuids))

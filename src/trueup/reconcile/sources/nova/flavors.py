@@ -12,7 +12,7 @@ from trueup.reconcile.sources.errors import NotOne
 from trueup.reconcile.sources.http import document_of, send_request, well_formed
 
 SOURCE = "Nova's API"
-# The first in which a flavor has its extra specs (Rocky).
+# The first microversion in which a flavor has its extra specs (Rocky).
 _MICROVERSION = "2.61"
 
 

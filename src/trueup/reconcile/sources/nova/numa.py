@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`compute_nodes.numa_topology` → facts: the NUMA cells of a host, with what is used of each."""
+"""`compute_nodes.numa_topology` → facts: the NUMA cells of a host, with their usage."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ _UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)
 
 
 def host_topology(reader: Reader, row: Row) -> HostTopology | None:
-    """The NUMA cells of a compute node; None: its host reports none, as with other drivers."""
+    """The NUMA cells of a compute node; None if its host reports no cells, as other drivers do."""
     if not row.numa_topology:
         return None
     document = reader.document(row, "numa_topology")

@@ -93,7 +93,7 @@ class _Reading:
             request_specs=frozenset(
                 spec.every(
                     lambda row: spec.uuid(row, "instance_uuid"),
-                    # PERF: an index contains the only column that is needed; a row has kilobytes.
+                    # PERF: an index has the only column that is needed; a row has kilobytes.
                     self._of_instances(tables.request_specs, tables.request_specs.c.instance_uuid),
                 )
             ),
