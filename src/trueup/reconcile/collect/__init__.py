@@ -15,7 +15,7 @@ from trueup.reconcile.sources.cloud import Cloud
 
 @garbage_left()
 def collect(cloud: Cloud, progress: Progress, selection: Selection = EVERYTHING) -> Facts:
-    """Facts about the whole cloud, or about what is selected of it.
+    """Facts about the whole cloud, or about the selected part of it.
 
     Raises SelectionUnknown. Raises Unreachable if Placement or Nova's API database does not answer,
     because nothing can be judged without them; a cell that does not answer is named in the
@@ -27,9 +27,9 @@ def collect(cloud: Cloud, progress: Progress, selection: Selection = EVERYTHING)
 
 
 def with_owners(facts: Facts, cloud: Cloud) -> Facts:
-    """The same facts, with the owner of each instance that holds something.
+    """The same facts, with the owner of each instance that has allocations.
 
-    Over Placement's API this takes a request for each, unless the owners were read already.
+    Over Placement's API this takes one request for each instance, unless the owners were read.
     """
     if facts.has(OWNERS_NOT_READ.what):
         return facts

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks the sources of a cloud, and keeps who answered: what was collected → facts with coverage."""
+"""Asks the sources of a cloud, records which of them answered, and makes facts with coverage."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -35,7 +35,7 @@ from trueup.reconcile.sources.notes import NOTHING_NOTED, Noted
 from trueup.reconcile.sources.nova.contract import CellContents, NovaCell, Registry
 from trueup.reconcile.threads import threads
 
-# Is called with the stage, how many are done, and of how many (0: not known).
+# Called with the stage, the number done, and the total (0: not known).
 Progress = Callable[[str, int, int], None]
 Reply = TypeVar("Reply")
 
@@ -67,42 +67,42 @@ class Cells:
     @property
     def contents(self) -> list[CellContents]:
         """Everything that was read so far, cell by cell."""
-        return [one for contents in self._contents.values() for one in contents]
+        return [reply for contents in self._contents.values() for reply in contents]
 
     @property
     def instances(self) -> Iterator[Instance]:
-        """The rows of instances that were read, cell by cell.
+        """The instance rows that were read, cell by cell.
 
-        A server that compares without case returns an instance again for a consumer whose uuid is
-        written in upper case: its rows are kept once.
+        A database that compares without case returns an instance a second time for a consumer
+        whose uuid is in upper case. Its rows are kept once.
         """
         for contents in self._contents.values():
             known: set[str] = set()
-            for one in contents:
-                yield from (row for row in one.instances if row.uuid not in known)
-                known |= {row.uuid for row in one.instances}
+            for reply in contents:
+                yield from (row for row in reply.instances if row.uuid not in known)
+                known |= {row.uuid for row in reply.instances}
 
     @property
     def heartbeats(self) -> dict[str, datetime]:
-        """When any service of each cell last reported, by the cell's uuid."""
+        """The time of the last report of any service of each cell, by the cell's uuid."""
         return {
             cell.uuid: max(moments)
             for cell, contents in self._contents.items()
-            if (moments := [one.heartbeat for one in contents if one.heartbeat])
+            if (moments := [reply.heartbeat for reply in contents if reply.heartbeat])
         }
 
     @property
     def clocks_ahead(self) -> dict[str, timedelta]:
-        """By how much the clock of each cell's database is ahead of ours, by the cell's uuid."""
+        """How far the clock of each cell's database is ahead of ours, by the cell's uuid."""
         return {
-            cell.uuid: one.ahead
+            cell.uuid: reply.ahead
             for cell, contents in self._contents.items()
-            for one in contents
-            if one.ahead is not None
+            for reply in contents
+            if reply.ahead is not None
         }
 
     def ask(self, question: Callable[[NovaCell], Reply]) -> dict[NovaCell, Reply]:
-        """The reply of each cell that still answers; replies that are contents are kept."""
+        """The reply of each cell that still answers. Replies of type CellContents are kept."""
         asked = [cell for cell in self.every if cell not in self._silent]
         with threads(CELLS_AT_ONCE) as pool:
             replies = pool.map(lambda cell: self._ask(cell, question), asked)
@@ -126,9 +126,9 @@ class Cells:
     def _status(self, cell: NovaCell) -> SourceStatus:
         contents = self._contents[cell]
         noted = NOTHING_NOTED
-        for one in contents:
-            noted = noted.and_also(one.noted)
-        rows = sum(one.rows for one in contents)
+        for reply in contents:
+            noted = noted.and_also(reply.noted)
+        rows = sum(reply.rows for reply in contents)
         return _answered(cell.name, self._cloud.nova.read_via, rows, noted)
 
 
@@ -160,9 +160,9 @@ class Collected:
 def facts_of(cloud: Cloud, collected: Collected) -> Facts:
     """The facts, with their coverage."""
     nova, contents = cloud.nova, collected.cells.contents
-    nodes = tuple(chain.from_iterable(one.compute_nodes for one in contents))
+    nodes = tuple(chain.from_iterable(reply.compute_nodes for reply in contents))
     registry = as_nodes_spell(collected.registry, (row for row in nodes if not row.deleted))
-    services = tuple(chain.from_iterable(one.services for one in contents))
+    services = tuple(chain.from_iterable(reply.services for reply in contents))
     not_read = Noted(unsupported=(*collected.unsupported, *_not_read(collected)))
     of_placement = _answered(
         PLACEMENT,
@@ -171,7 +171,7 @@ def facts_of(cloud: Cloud, collected: Collected) -> Facts:
         cloud.placement.noted().and_also(not_read),
     )
     of_registry = _answered(nova.registry_source, nova.read_via, registry.rows, registry.noted)
-    optional = (_with_ports(one, cloud, collected) for one in collected.optional)
+    optional = (_with_ports(status, cloud, collected) for status in collected.optional)
     statuses = (of_placement, of_registry, *collected.cells.statuses(), *optional)
     return Facts(
         taken_at=collected.taken_at,
@@ -196,8 +196,8 @@ def facts_of(cloud: Cloud, collected: Collected) -> Facts:
         request_specs=registry.request_specs,
         specs={row.instance: row for row in registry.specs},
         host_aggregates=registry.host_aggregates,
-        block_devices=tuple(chain.from_iterable(one.block_devices for one in contents)),
-        pci_devices=tuple(chain.from_iterable(one.pci_devices for one in contents)),
+        block_devices=tuple(chain.from_iterable(reply.block_devices for reply in contents)),
+        pci_devices=tuple(chain.from_iterable(reply.pci_devices for reply in contents)),
         ports=collected.ports,
         domains=collected.domains,
         hypervisors_asked=collected.hypervisors_asked,
@@ -206,9 +206,9 @@ def facts_of(cloud: Cloud, collected: Collected) -> Facts:
 
 
 def _with_ports(status: SourceStatus, cloud: Cloud, collected: Collected) -> SourceStatus:
-    """The status of a source; a Neutron that has lost all its ports did not answer.
+    """The status of a source. A Neutron that has lost all its ports counts as silent.
 
-    SAFETY: an empty answer proves nothing. By it, all that ports hold would be released.
+    SAFETY: an empty answer proves nothing. Acting on it would release the resources of every port.
     """
     asked = status.source == NEUTRON and status.answered and not collected.ports
     if not asked or cloud.neutron is None or not _ports_hold(collected.consumers):
@@ -233,11 +233,11 @@ def _not_read(collected: Collected) -> tuple[Unsupported, ...]:
 def _migrations(
     contents: Iterable[CellContents], consumers: Mapping[str, Amounts]
 ) -> tuple[Migration, ...]:
-    """Each migration once, and of the deleted ones those that hold something.
+    """Each migration once; a deleted migration only if it has allocations.
 
     A migration may be read twice: by its uuid, and with its instance.
     """
-    every = dict.fromkeys(chain.from_iterable(one.migrations for one in contents))
+    every = dict.fromkeys(chain.from_iterable(reply.migrations for reply in contents))
     return tuple(row for row in every if not row.deleted or row.uuid in consumers)
 
 
@@ -255,7 +255,7 @@ def ports_of(
 
 
 class HypervisorReplies:
-    """What the hypervisors of a cloud said so far; each is asked once, if any is to be asked."""
+    """The replies of a cloud's hypervisors so far. Each hypervisor is asked at most once."""
 
     def __init__(self, cloud: Cloud) -> None:
         self._cloud = cloud
@@ -266,7 +266,7 @@ class HypervisorReplies:
         if self._cloud.hypervisors is not None:
             hosts = {row.host for row in nodes if not row.deleted} - self._replies.keys()
             replies = self._cloud.hypervisors.domains(sorted(hosts))
-            self._replies |= {one.host: one for one in replies}
+            self._replies |= {reply.host: reply for reply in replies}
 
     @property
     def asked(self) -> frozenset[str]:
@@ -280,10 +280,10 @@ class HypervisorReplies:
     @property
     def guests_of_nova(self) -> frozenset[str]:
         """The uuids of the domains that Nova made."""
-        return frozenset(one.uuid for one in self.domains if one.ours)
+        return frozenset(domain.uuid for domain in self.domains if domain.ours)
 
     def statuses(self) -> tuple[SourceStatus, ...]:
-        """The status of libvirt, for the coverage; none if no hypervisor is to be asked."""
+        """The status of libvirt, for the coverage; empty if no hypervisors are configured."""
         if self._cloud.hypervisors is None:
             return ()
         return (replace(status_of(self._replies.values()), answered_at=now()),)

@@ -13,20 +13,20 @@ from trueup.reconcile.collect.trees import whole_trees
 from trueup.reconcile.facts import ComputeNode, Facts
 from trueup.reconcile.sources.cloud import Cloud
 
-# What is read of a tree over Placement's API.
+# How many requests one tree takes over Placement's API.
 _REQUESTS_FOR_TREE = 6
 
 
 def collect_places(cloud: Cloud, progress: Progress, places: frozenset[str]) -> Facts:
     """Facts about these providers (by uuid), compute nodes (by uuid) and hosts (by name).
 
-    Raises as `collect`. Names that nothing knows any more are left out.
+    Raises as `collect`. Names that no source knows any more are left out.
     """
     taken_at = now()
     cells = Cells(cloud, cloud.nova.cells())
     cells.ask(cloud.nova.hosts)
     registry = cloud.nova.registry(cells.every, ())
-    every = [row for one in cells.contents for row in one.compute_nodes]
+    every = [row for reply in cells.contents for row in reply.compute_nodes]
     nodes = [row for row in every if {row.uuid, row.host} & places and not row.deleted]
     uuids = places | {row.uuid for row in nodes}
     ledger = cloud.placement.lookup_of_trees(
@@ -43,7 +43,7 @@ def collect_places(cloud: Cloud, progress: Progress, places: frozenset[str]) -> 
         registry=registry,
         providers=providers,
         consumers=consumers,
-        # No instance is judged, and so no owner.
+        # No instance is judged here, so no owner is needed.
         owners={},
         read_via=ledger.read_via,
         ledger_faults=ledger.faults(providers),

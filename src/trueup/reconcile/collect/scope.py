@@ -15,10 +15,10 @@ def alike(names: Iterable[str]) -> frozenset[str]:
 
 
 def may_be_on(instance: Instance, hosts: frozenset[str], nodes: frozenset[str]) -> bool:
-    """Whether an instance names one of these hosts, however it is spelled; or no host, and a node.
+    """Whether an instance names one of these hosts, in any spelling; without a host, a node.
 
-    `hosts` and `nodes` are what `alike` gives. SAFETY: nova-compute finds its instances by such a
-    name, so it may run the guest.
+    `hosts` and `nodes` come from `alike`. SAFETY: nova-compute finds its instances by such a name,
+    so it may run the guest.
     """
     if instance.host:
         return as_compared(instance.host) in hosts
@@ -31,7 +31,7 @@ def as_compared(name: str) -> str:
 
 
 def spellings(nodes: Iterable[ComputeNode]) -> Mapping[str, str]:
-    """How compute nodes spell each host, by the name as it is compared; if all spell it alike."""
+    """The spelling of each host in compute nodes, by its compared name; only where all agree."""
     every = grouped((as_compared(row.host), row.host) for row in nodes if row.host)
     return {name: hosts[0] for name, hosts in every.items() if len({*hosts}) == 1}
 
@@ -50,20 +50,20 @@ def hosts_of_moves(facts: Facts, uuids: Iterable[str]) -> frozenset[str]:
 
 
 def hosts_left(facts: Facts, uuids: Iterable[str]) -> frozenset[str]:
-    """The hosts on which these instances were that are deleted, and those that they still hold.
+    """The last hosts of the deleted ones of these instances, and hosts where they hold resources.
 
-    SAFETY: a hypervisor there may still run the guest of one that was deleted by hand.
+    SAFETY: a hypervisor there may still run the guest of an instance that was deleted by hand.
     """
     deleted = [facts.deleted[uuid] for uuid in facts.deleted.keys() & frozenset(uuids)]
-    roots = {one for row in deleted for one in facts.roots_of(facts.consumers.get(row.uuid, {}))}
+    roots = {root for row in deleted for root in facts.roots_of(facts.consumers.get(row.uuid, {}))}
     held = {node.host for root in roots for node in facts.nodes_by_uuid.get(root, ())}
     return frozenset(held | {row.host for row in deleted if row.host})
 
 
 def with_partners(facts: Facts, uuids: Iterable[str]) -> frozenset[str]:
-    """These consumers, and those that hold for the same instance: an instance and its migrations.
+    """These consumers with their partners: an instance and its migrations are partners.
 
-    SAFETY: an instance is not judged without what its migrations hold.
+    SAFETY: an instance is not judged without the allocations of its migrations.
     """
     moves = [row for row in facts.migrations if row.uuid in facts.consumers]
     known = frozenset(uuids)
@@ -76,7 +76,7 @@ def with_partners(facts: Facts, uuids: Iterable[str]) -> frozenset[str]:
 
 
 def holds_nothing(facts: Facts, uuids: Iterable[str]) -> bool:
-    """Whether one of these instances holds nothing: usage that is not listed may be its own."""
+    """Whether one of these instances has no allocations: unlisted usage may be its own."""
     return bool((frozenset(uuids) & facts.alive.keys()) - facts.consumers.keys())
 
 
@@ -86,7 +86,7 @@ def nodes_of(facts: Facts, hosts: frozenset[str]) -> tuple[ComputeNode, ...]:
 
 
 def roots_of_nodes(facts: Facts, nodes: Iterable[ComputeNode]) -> frozenset[str]:
-    """The roots of the trees of these nodes, and of providers that only have their name.
+    """The roots of the trees of these nodes, and of providers that only share a node's name.
 
     Where a node's root is gone, its children still name it, so its uuid is one of the roots.
     """
@@ -98,15 +98,15 @@ def roots_of_nodes(facts: Facts, nodes: Iterable[ComputeNode]) -> frozenset[str]
 
 
 def roots_of_held(facts: Facts, held: Iterable[Amounts]) -> frozenset[str]:
-    """The roots of all trees in which something is held, including those of sharing providers."""
+    """The roots of all trees with one of these allocations, including sharing providers."""
     uuids = {uuid for amounts in held for uuid in amounts}
     return frozenset(facts.providers[u].root for u in uuids & facts.providers.keys())
 
 
 def roots_connected(facts: Facts, roots: Iterable[str]) -> frozenset[str]:
-    """These roots, and those of the trees that have a parent or a child of their providers.
+    """These roots, and the roots of trees that a parent or a child links to theirs.
 
-    Such trees are broken, and only together do they show how.
+    Such trees are broken, which shows only when they are read together.
     """
     links = facts.once(_links)
     known, asked = frozenset(roots), frozenset[str]()
@@ -117,8 +117,8 @@ def roots_connected(facts: Facts, roots: Iterable[str]) -> frozenset[str]:
 
 
 def _links(facts: Facts) -> dict[str, tuple[str, ...]]:
-    """By the root of each tree: the other roots that a parent or a child of its providers names."""
+    """For each root, the roots of other trees that a parent or a child links to its tree."""
     rows = [row for row in facts.providers.values() if row.parent in facts.providers]
     pairs = {(row.root, facts.providers[row.parent or ""].root) for row in rows}
-    apart = [(one, other) for one, other in sorted(pairs) if one != other]
-    return grouped(link for one, other in apart for link in ((one, other), (other, one)))
+    apart = [(root, other) for root, other in sorted(pairs) if root != other]
+    return grouped(link for root, other in apart for link in ((root, other), (other, root)))

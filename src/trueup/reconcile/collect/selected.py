@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collects what is selected: finds the candidates, then asks every source about them by uuid.
+"""Collects a selection: finds the candidates, then asks every source about them by uuid.
 
-Candidates are found in Nova (on a host, of a project, in a cell) and in Placement (consumers that
-hold something there). SAFETY: every cell is asked about all of them, also cells that are not
-selected, and all that they hold is read, so that nothing is judged by half of its facts.
+Candidates come from Nova (on a host, of a project, in a cell) and from Placement (consumers with
+allocations there). SAFETY: every cell is asked about all candidates, also cells that are not
+selected, and all their allocations are read, so that nothing is judged by half of its facts.
 """
 
 from collections.abc import Iterable, Mapping
@@ -43,7 +43,7 @@ from trueup.reconcile.sources.nova.contract import InstanceFilter, InstanceIds
 from trueup.reconcile.sources.placement.api import API
 from trueup.reconcile.sources.placement.contract import LedgerLookup
 
-# What is read of a tree over the API: providers, and their inventories, consumers and usages.
+# How many requests one tree takes over the API: providers, inventories, consumers and usages.
 _REQUESTS_FOR_TREE = 6
 _NOT_OF_PROJECTS = Unsupported(
     "consumers of the project that are not instances",
@@ -53,7 +53,7 @@ _NOT_OF_PROJECTS = Unsupported(
 
 @dataclass(slots=True)
 class _Known:
-    """What has been found so far; `found` are the instances that Nova returned."""
+    """The results so far; `found` are the instances that Nova returned."""
 
     found: InstanceIds = field(default_factory=InstanceIds)
     providers: dict[str, Provider] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class _Known:
 
 
 def collect_selected(cloud: Cloud, progress: Progress, selection: Selection) -> Facts:
-    """Facts about what is selected. Raises as `collect`."""
+    """Facts about the selection. Raises as `collect`."""
     taken_at = now()
     cells = Cells(cloud, cloud.nova.cells())
     cells_selected(cells.names, selection)
@@ -114,9 +114,9 @@ def collect_selected(cloud: Cloud, progress: Progress, selection: Selection) -> 
 
 
 def _faults_matter(ledger: LedgerLookup, partial: Facts, candidates: frozenset[str]) -> bool:
-    """Whether allocations that Placement does not list may be of a candidate.
+    """Whether allocations that Placement does not list may belong to a candidate.
 
-    PERF: over the API they take requests for each provider, and do not show whose they are.
+    PERF: over the API they take requests for each provider, and do not show their consumers.
     """
     return ledger.read_via != API or holds_nothing(partial, candidates)
 
@@ -162,8 +162,8 @@ def _found(cloud: Cloud, cells: Cells, selection: Selection, places: InstanceFil
         )
     )
     return InstanceIds(
-        frozenset().union(*(one.living for one in replies.values())),
-        frozenset().union(*(one.deleted for one in replies.values())),
+        frozenset().union(*(reply.living for reply in replies.values())),
+        frozenset().union(*(reply.deleted for reply in replies.values())),
     )
 
 
@@ -174,7 +174,7 @@ def _candidates(
     ledger: LedgerLookup,
     guests: frozenset[str],
 ) -> frozenset[str]:
-    """All consumers that may be selected; `guests` are those of the hypervisors selected."""
+    """All consumers that may be selected; `guests` are Nova's domains on selected hosts."""
     if selection.uuids:
         return selection.uuids
     found = known.found.living | known.found.deleted
@@ -187,14 +187,14 @@ def _candidates(
 
 
 def _asked_of_nova(selection: Selection, known: _Known) -> frozenset[str]:
-    """The uuids to ask for: deleted instances, which are many, only if they hold something."""
+    """The uuids to ask Nova for. Deleted instances are many: only those with allocations."""
     return selection.uuids | known.consumers.keys() | known.found.living
 
 
 def _read_moves_of_deleted(cloud: Cloud, cells: Cells, known: _Known) -> None:
-    """Also read the migrations of deleted instances that hold nothing themselves.
+    """Also read the migrations of deleted instances that have no allocations of their own.
 
-    SAFETY: such a migration may still hold what the instance left behind.
+    SAFETY: such a migration may still have allocations that the instance left behind.
     """
     if moved := known.found.deleted:
         cells.ask(lambda cell: cloud.nova.lookup(cell, (), moves_of=moved))
@@ -203,8 +203,8 @@ def _read_moves_of_deleted(cloud: Cloud, cells: Cells, known: _Known) -> None:
 def _read_partners(
     cloud: Cloud, cells: Cells, ledger: LedgerLookup, known: _Known
 ) -> frozenset[str]:
-    """Also read what the migrations of known instances hold, and the instances of migrations that
-    hold something; returns these instances.
+    """Also read the allocations of the migrations of known instances, and the instances of
+    migrations that have allocations. Returns these instances.
     """
     asked: frozenset[str] = frozenset()
     seen: frozenset[str] = frozenset()
@@ -234,7 +234,7 @@ def _nodes_near(
 def _trees(
     ledger: LedgerLookup, known: _Known, nodes: Iterable[ComputeNode]
 ) -> Mapping[str, Provider]:
-    """The trees of these nodes, and all trees in which the candidates hold something."""
+    """The trees of these nodes, and all trees in which candidates have allocations."""
     rows = tuple(nodes)
     trees = dict(known.providers)
     seen = {row.name for row in trees.values()}
@@ -247,7 +247,7 @@ def _trees(
 def _of_providers(
     consumers: Mapping[str, Amounts], providers: Mapping[str, Provider]
 ) -> dict[str, Amounts]:
-    """What consumers hold of listed providers; Placement does not list those without a root."""
+    """The allocations on listed providers. Placement does not list providers without a root."""
     listed = {
         uuid: {provider: amounts for provider, amounts in held.items() if provider in providers}
         for uuid, held in consumers.items()
@@ -256,7 +256,7 @@ def _of_providers(
 
 
 def _partial_facts(cells: Cells, known: _Known) -> Facts:
-    """What has been read so far, for the rules that decide what else to read."""
+    """The facts read so far, for the rules that decide what else to read."""
     contents = cells.contents
     return Facts(
         taken_at=now(),
@@ -264,9 +264,9 @@ def _partial_facts(cells: Cells, known: _Known) -> Facts:
         cells=cells.names,
         providers=known.providers,
         consumers=known.consumers,
-        instances=tuple(row for one in contents for row in one.instances),
-        migrations=tuple(row for one in contents for row in one.migrations),
+        instances=tuple(row for reply in contents for row in reply.instances),
+        migrations=tuple(row for reply in contents for row in reply.migrations),
         compute_nodes=tuple(
-            row for one in contents for row in one.compute_nodes if not row.deleted
+            row for reply in contents for row in reply.compute_nodes if not row.deleted
         ),
     )

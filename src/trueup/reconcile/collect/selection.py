@@ -33,7 +33,7 @@ NOBODY: frozenset[str] = frozenset()
 class SelectionUnknown(Exception):
     """No source that answered knows what was selected; `kind` is `host`, `instance` and so on.
 
-    `near` are names that there are, and that differ by few letters.
+    `near` are existing names that differ by a few letters.
     """
 
     kind: str
@@ -43,14 +43,14 @@ class SelectionUnknown(Exception):
 
 @dataclass(eq=False)
 class SelectionEmpty(Exception):
-    """Every name is known, or is a project, and nothing is selected by all of them."""
+    """Every name is known, or is a project, but nothing matches all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
     """Names as the operator gave them: cells and providers by name or uuid, hosts by name.
 
-    `may_be_gone`: the names were known before, and one that no source knows any more is no error.
+    `may_be_gone`: the names were known before, so a name that no source knows now is no error.
     """
 
     instances: frozenset[str] = NOBODY
@@ -59,7 +59,7 @@ class Selection:
     cells: frozenset[str] = NOBODY
     projects: frozenset[str] = NOBODY
     consumers: frozenset[str] = NOBODY
-    # Hosts whose hypervisors are asked as well: where domains of what is selected were seen.
+    # Hosts whose hypervisors are asked too: domains of selected instances were seen there.
     hypervisors: frozenset[str] = NOBODY
     may_be_gone: bool = False
 
@@ -87,7 +87,7 @@ def cells_selected(cells: Mapping[str, str], selection: Selection) -> frozenset[
 
 
 def unknown(kind: str, name: str, there: Iterable[str]) -> SelectionUnknown:
-    """The error for a name that is not among those that are there."""
+    """The error for a name that is not one of `there`."""
     return SelectionUnknown(kind, name, tuple(get_close_matches(name, sorted({*there}))))
 
 
@@ -99,10 +99,10 @@ def with_spellings(selection: Selection, facts: Facts) -> Selection:
 
 
 def refuse_empty(facts: Facts, selection: Selection) -> None:
-    """Raises SelectionEmpty: an audit of nothing would find nothing, and look clean.
+    """Raise SelectionEmpty if nothing is selected: an audit of nothing would look clean.
 
-    A project is known to Keystone alone, and several selectors may have nothing in common. What a
-    silent source knows may be selected.
+    Only Keystone knows whether a project exists, and several selectors may have nothing in common.
+    While a source is silent, nothing is raised: its rows may be selected.
     """
     selected = facts.instances or facts.consumers or facts.providers_in_scope
     if selection.narrows and not selected and facts.coverage.complete:
@@ -110,7 +110,7 @@ def refuse_empty(facts: Facts, selection: Selection) -> None:
 
 
 def chosen(facts: Facts, selection: Selection) -> Facts:
-    """The facts that are needed to judge what is selected. Raises SelectionUnknown."""
+    """The facts that are needed to judge the selection. Raises SelectionUnknown."""
     if not selection.narrows:
         return facts
     cells_selected(facts.cells, selection)
@@ -119,7 +119,7 @@ def chosen(facts: Facts, selection: Selection) -> Facts:
     selection = with_spellings(selection, facts)
     kept = with_partners(facts, subjects(facts, selection))
     places = selection.hosts | {row.host for row in nodes_selected(facts, selection)}
-    # An instance cannot be judged if its host cannot, and the audit has to say so.
+    # If a host cannot be judged, neither can its instances, and the audit has to say so.
     hosts = places | hosts_of(facts, kept)
     near = hosts | hosts_of_moves(facts, kept) | selection.hypervisors
     judged = _judged(facts, selection, kept)
@@ -141,7 +141,7 @@ def chosen(facts: Facts, selection: Selection) -> Facts:
         pci_devices=tuple(row for row in facts.pci_devices if row.instance in kept),
         instance_mappings=tuple(row for row in facts.instance_mappings if row.instance in kept),
         ports=tuple(row for row in facts.ports if row.device in kept),
-        # Of other domains there, not every cell was asked.
+        # Not every cell was asked about other domains.
         domains=tuple(r for r in facts.domains if r.host in places or r.uuid in kept),
         hypervisors_asked=_asked_of(facts, asked),
         hosts_in_scope=hosts,
@@ -153,7 +153,7 @@ def chosen(facts: Facts, selection: Selection) -> Facts:
 def _faults_of(
     facts: Facts, judged: frozenset[str], kept: frozenset[str], providers: Container[str]
 ) -> Iterator[LedgerFault]:
-    """The faults of what is judged, and those that may be of these consumers."""
+    """The faults of judged providers, and those that may concern these consumers."""
     may_be_theirs = holds_nothing(facts, kept)
     for row in facts.ledger_faults:
         near = row.subject in providers and not row.consumers and may_be_theirs
@@ -167,10 +167,10 @@ def _asked_of(facts: Facts, hosts: frozenset[str]) -> frozenset[str] | None:
 
 
 def _judged(facts: Facts, selection: Selection, kept: frozenset[str]) -> frozenset[str]:
-    """The providers and compute nodes that are judged: those of the places that are selected.
+    """The providers and compute nodes that are judged: those of the selected places.
 
-    For all others, not every consumer was read. Also the tables with rows that are of these
-    consumers (`kept`), and belong to no provider or resource class that there is.
+    For all others, not every consumer was read. Also the tables in which rows of these consumers
+    (`kept`) refer to a provider or resource class that does not exist.
     """
     if selection.uuids | selection.projects:
         return NOBODY
@@ -197,9 +197,9 @@ def _places_judged(facts: Facts, selection: Selection) -> frozenset[str]:
 def _roots(
     facts: Facts, selection: Selection, kept: frozenset[str], hosts: frozenset[str]
 ) -> frozenset[str]:
-    """The roots of the trees to keep: of named providers, of these hosts, and of what is held.
+    """The roots of the trees to keep: of named providers, of these hosts, and of allocations.
 
-    At least these are read of Placement.
+    At least these trees are read from Placement.
     """
     named = (facts.providers[uuid].root for uuid in providers_selected(facts, selection))
     held = (facts.consumers[uuid] for uuid in kept & facts.consumers.keys())
@@ -226,7 +226,7 @@ def subjects(facts: Facts, selection: Selection) -> frozenset[str]:
 
 
 def _rows_of(facts: Facts, uuid: str) -> tuple[Instance, ...]:
-    """The rows of an instance that are alive, in any cell; if none is, one that is deleted."""
+    """The living rows of an instance, in any cell; without any, its last deleted row."""
     rows = facts.instance_rows.get(uuid, ())
     return tuple(row for row in rows if not row.deleted) or rows[-1:]
 
@@ -270,19 +270,19 @@ def _by_cell(facts: Facts, selection: Selection) -> Side:
 
 
 def _guests_on(hosts: frozenset[str], facts: Facts) -> frozenset[str]:
-    """The uuids of the domains that Nova made, and that the hypervisors of these hosts have."""
+    """The uuids of Nova's domains on these hosts."""
     return frozenset(row.uuid for row in facts.domains if row.ours and row.host in hosts)
 
 
 def _by_project(selection: Selection) -> Side:
-    """By the project that Nova has: Placement's project is not read for every consumer."""
+    """By Nova's project: Placement's project is not read for every consumer."""
     if not selection.projects:
         return lambda uuid, rows, held: True
     return lambda uuid, rows, held: any(row.project in selection.projects for row in rows)
 
 
 def providers_selected(facts: Facts, selection: Selection) -> frozenset[str]:
-    """The providers that are selected: themselves, and whole trees by their root or host."""
+    """The selected providers: those that are named, and whole trees by their root or host."""
     named = {
         row.uuid for row in facts.providers.values() if {row.uuid, row.name} & selection.providers
     }
@@ -295,10 +295,10 @@ def providers_selected(facts: Facts, selection: Selection) -> frozenset[str]:
 
 
 def hosts_selected(facts: Facts, selection: Selection) -> frozenset[str]:
-    """The hosts that are selected, by name or by their provider.
+    """The selected hosts, by name or by their provider.
 
-    A provider may only have the name of a host's compute node: then their uuids clash. Or only
-    the host's compute node has that name or uuid: then Placement does not list its provider.
+    A provider may share only its name with a compute node: then their uuids clash. Or a compute
+    node has the given name or uuid, and Placement does not list its provider.
     """
     providers = providers_selected(facts, selection) if selection.providers else NOBODY
     names = {facts.providers[uuid].name for uuid in providers}
@@ -308,7 +308,7 @@ def hosts_selected(facts: Facts, selection: Selection) -> frozenset[str]:
 
 
 def nodes_selected(facts: Facts, selection: Selection) -> tuple[ComputeNode, ...]:
-    """The compute nodes of the hosts that are selected; of all in a cell, if only that is."""
+    """The compute nodes of the selected hosts; if only cells are selected, of all their hosts."""
     if selection.hosts | selection.providers:
         return nodes_of(facts, hosts_selected(facts, selection))
     if selection.uuids | selection.projects or not selection.cells:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of hosts that differ in capital letters only, where Nova's database takes them for one.
+"""Host names that differ only in case, where Nova's database treats them as equal. Pure.
 
 MySQL and MariaDB compare names without case unless a site chose another collation; PostgreSQL does
-not. So a name is compared here as its database does, and no rule has to. Pure.
+not. Spellings are unified here as the database compares them, so that no rule has to.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from trueup.reconcile.sources.nova.contract import Registry
 def as_nodes_spell(registry: Registry, nodes: Iterable[ComputeNode]) -> Registry:
     """The same registry, with the hosts spelled as their compute nodes spell them.
 
-    SAFETY: only where Nova's own query finds the one by the other.
+    SAFETY: only where Nova's own query finds one spelling by the other.
     """
     if not registry.folds_case:
         return registry

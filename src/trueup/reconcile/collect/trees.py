@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole trees: what is read of a tree of providers goes up to its top, and down to its leaves."""
+"""Reads whole trees of providers, up to the top and down to the leaves."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from trueup.reconcile.sources.placement.contract import LedgerLookup
 
 
 def whole_trees(ledger: LedgerLookup, trees: Mapping[str, Provider]) -> dict[str, Provider]:
-    """These trees, with those that have a parent or a child of their providers.
+    """These trees, and all trees that a parent or a child links to them.
 
     Where a child names another root than its parent, both trees are broken. SAFETY: each of them
     alone may look whole.

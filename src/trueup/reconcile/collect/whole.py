@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collects a whole cloud: the ledger first, then all that explains it."""
+"""Collects a whole cloud: the ledger first, then the facts that explain it."""
 
 from functools import partial as bound
 
@@ -23,18 +23,18 @@ def collect_whole(cloud: Cloud, progress: Progress) -> Facts:
     """Facts about everything in the cloud. Raises as `collect`."""
     taken_at = now()
     cells = Cells(cloud, cloud.nova.cells())
-    # SAFETY: the ledger first, then what explains it. What Nova writes to a cell meanwhile is newer
-    # than these facts, so it is left alone. In the reverse order, a move would look like drift.
+    # SAFETY: the ledger is read first. A change that Nova makes in a cell meanwhile is newer than
+    # these facts, so it is left alone. In the reverse order, a move would look like drift.
     ledger = cloud.placement.ledger(lambda done, total: progress("providers", done, total))
     with threads(1) as pool:
         asked_ports = pool.submit(lambda: ports_of(cloud, progress))
         # A build request is deleted after its instance is made in a cell.
         registry = cloud.nova.registry(cells.every)
-        nova_has = [one.uuid for one in registry.host_aggregates]
+        nova_has = [aggregate.uuid for aggregate in registry.host_aggregates]
         ledger = cloud.placement.with_aggregates(ledger, nova_has)
         _read_cells(cloud, cells, progress)
         ports, of_neutron = asked_ports.result()
-    nodes = (row for one in cells.contents for row in one.compute_nodes)
+    nodes = (row for reply in cells.contents for row in reply.compute_nodes)
     hypervisors = HypervisorReplies(cloud)
     hypervisors.ask(nodes)
     _look_up_unknown(cloud, cells, ledger, hypervisors.guests_of_nova)
@@ -76,9 +76,8 @@ def _read_cells(cloud: Cloud, cells: Cells, progress: Progress) -> None:
 
 
 def _look_up_unknown(cloud: Cloud, cells: Cells, ledger: Ledger, guests: frozenset[str]) -> None:
-    """Ask every cell about the consumers that are no living instance of any cell, about the
-    instances of migrations that hold something, and about those of domains that Nova made. A
-    consumer may be a deleted migration.
+    """Ask every cell about the uuids that no cell has listed: consumers, guests of Nova's domains,
+    and instances of migrations that have allocations. A consumer may be a deleted migration.
     """
     asked = frozenset[str]()
     wanted = ledger.consumers.keys() | guests
@@ -89,11 +88,11 @@ def _look_up_unknown(cloud: Cloud, cells: Cells, ledger: Ledger, guests: frozens
 
 def _known(cells: Cells) -> frozenset[str]:
     """The instances and migrations that were read."""
-    instances = {row.uuid for one in cells.contents for row in one.instances}
-    return frozenset(instances | {row.uuid for one in cells.contents for row in one.migrations})
+    instances = {row.uuid for reply in cells.contents for row in reply.instances}
+    return frozenset(instances | {row.uuid for reply in cells.contents for row in reply.migrations})
 
 
 def _moved(cells: Cells, ledger: Ledger) -> frozenset[str]:
-    """The instances of migrations that hold something."""
-    moves = (row for one in cells.contents for row in one.migrations)
+    """The instances of migrations that have allocations."""
+    moves = (row for reply in cells.contents for row in reply.migrations)
     return frozenset(row.instance for row in moves if row.uuid in ledger.consumers)

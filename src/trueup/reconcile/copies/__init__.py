@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies: facts in a file, without names, and a ledger that a plan can be rehearsed on."""
+"""Copies: facts in a file, pseudonyms for names, and a ledger to rehearse a plan on."""

@@ -53,7 +53,7 @@ class Pseudonyms:
         return f"name-{self._digits('name', text)[:12]}" if text else text
 
     def place(self, text: str) -> str:
-        """The pseudonym of a host, node or provider; these often have the same name."""
+        """The pseudonym of a host, node or provider, which often share a name."""
         known = self._host.fullmatch(text)
         if known is None:
             return self.uuid(text) if _UUID.fullmatch(text) else self.name(text)
@@ -106,12 +106,12 @@ def _address_only(names: Pseudonyms, profile: Mapping[str, Any]) -> dict[str, An
 
 
 def _each(rule: Rule) -> Rule:
-    return lambda names, values: type(values)(rule(names, one) for one in values)
+    return lambda names, values: type(values)(rule(names, value) for value in values)
 
 
 def _keyed(key: Rule, value: Rule) -> Rule:
     def apply(names: Pseudonyms, values: Mapping[str, Any]) -> dict[str, Any]:
-        return {key(names, one): value(names, held) for one, held in values.items()}
+        return {key(names, text): value(names, held) for text, held in values.items()}
 
     return apply
 

@@ -36,16 +36,16 @@ from trueup.reconcile.threads import threads
 FORMAT = 1
 PARALLEL_REQUESTS = 8
 _CUSTOM = "CUSTOM_"
-# While allocations are written, so that a host which is over-full can be copied too.
+# The inventory while allocations are written, so that an overfull host can be copied too.
 _ENDLESS = InventoryFields(2**31 - 1, 0, 1, 2**31 - 1, 1, 1.0)
 
-# stage, how many are done, of how many
+# Called with the stage, the number done, and the total.
 Progress = Callable[[str, int, int], None]
 
 
 @dataclass(eq=False)
 class LedgerNotEmpty(Exception):
-    """The Placement to write to holds something else than the copy."""
+    """The Placement to write to has contents that are not part of the copy."""
 
     providers: int
     consumers: int
@@ -53,7 +53,7 @@ class LedgerNotEmpty(Exception):
 
 @dataclass(eq=False)
 class CopyRefused(Exception):
-    """Placement refused a part of the copy; what was written before it is there."""
+    """Placement refused a part of the copy; the parts before it were written."""
 
     part: str
     reason: str
@@ -61,7 +61,7 @@ class CopyRefused(Exception):
 
 @dataclass(eq=False)
 class AmountBelowOne(Exception):
-    """A consumer of the copy holds an amount that Placement takes from nobody over its API."""
+    """A consumer of the copy holds an amount that Placement's API never accepts."""
 
     consumer: str
     provider: str
@@ -71,7 +71,7 @@ class AmountBelowOne(Exception):
 
 @dataclass(eq=False)
 class CopyDiffers(Exception):
-    """Everything was written, and Placement holds something else: somebody else writes to it."""
+    """Everything was written, but Placement differs from the copy: another client writes to it."""
 
 
 class ProviderCopy(msgspec.Struct, frozen=True):
@@ -86,7 +86,7 @@ class ProviderCopy(msgspec.Struct, frozen=True):
 
 
 class LedgerCopy(msgspec.Struct, frozen=True):
-    """A whole ledger: parents come before their children; consumers by uuid."""
+    """A whole ledger: parents before their children; consumers by uuid."""
 
     providers: tuple[ProviderCopy, ...]
     consumers: Mapping[str, Allocations]
@@ -96,8 +96,8 @@ class LedgerCopy(msgspec.Struct, frozen=True):
 def read(cloud: Cloud, progress: Progress) -> LedgerCopy:
     """The ledger of a Placement. Raises Unreachable and AccessDenied.
 
-    SAFETY: it is read piece by piece. What changes meanwhile may be in it in part, so that a copy
-    for keeping is made while nothing writes.
+    SAFETY: it is read piece by piece, and may contain half of a change that is made meanwhile. So
+    a copy to keep is made while no client writes.
     """
     listed = cloud.placement.document("/resource_providers")["resource_providers"]
     parents = {row["uuid"]: row["parent_provider_uuid"] for row in listed}
@@ -110,14 +110,16 @@ def read(cloud: Cloud, progress: Progress) -> LedgerCopy:
             consumers |= holders
             progress("providers", len(providers), len(uuids))
     holdings = cloud.placement.holdings(sorted(consumers))
-    held = {one: row.allocations for one, row in holdings.items()}
-    return LedgerCopy(tuple(providers), {one: row for one, row in held.items() if row is not None})
+    held = {uuid: row.allocations for uuid, row in holdings.items()}
+    return LedgerCopy(
+        tuple(providers), {uuid: row for uuid, row in held.items() if row is not None}
+    )
 
 
 def write(copy: LedgerCopy, cloud: Cloud, progress: Progress) -> bool:
-    """Write a copy into an empty Placement; False: it holds the same already.
+    """Write a copy into an empty Placement. False if Placement equals the copy already.
 
-    An earlier writing of the same copy that was stopped is continued.
+    If an earlier write of the same copy was stopped, it is continued.
 
     Raises AmountBelowOne, LedgerNotEmpty, CopyRefused, CopyDiffers, Unreachable, AccessDenied.
     """
@@ -144,16 +146,16 @@ def write(copy: LedgerCopy, cloud: Cloud, progress: Progress) -> bool:
 
 
 def _is_begun(there: LedgerCopy, copy: LedgerCopy) -> bool:
-    """Whether a Placement holds what a writing of this copy leaves that was stopped.
+    """Whether an earlier write of this copy to this Placement was stopped.
 
-    SAFETY: everything there is a part of the copy, and its inventories are not all final. A
-    Placement in use has none that is endless.
+    SAFETY: everything there must be part of the copy and, if there are inventories, one provider
+    must have endless ones. A Placement in use has no such provider.
     """
-    wanted = {one.uuid: one for one in copy.providers}
-    begun = all(_is_part(one, wanted.get(one.uuid)) for one in there.providers)
+    wanted = {provider.uuid: provider for provider in copy.providers}
+    begun = all(_is_part(provider, wanted.get(provider.uuid)) for provider in there.providers)
     held = all(copy.consumers.get(uuid) == row for uuid, row in there.consumers.items())
-    made = [one for one in there.providers if one.inventories]
-    return begun and held and (not made or any(_is_endless(one) for one in made))
+    made = [provider for provider in there.providers if provider.inventories]
+    return begun and held and (not made or any(_is_endless(provider) for provider in made))
 
 
 def _is_endless(provider: ProviderCopy) -> bool:
@@ -161,7 +163,7 @@ def _is_endless(provider: ProviderCopy) -> bool:
 
 
 def _is_part(there: ProviderCopy, wanted: ProviderCopy | None) -> bool:
-    """Whether a provider is what a writing of the wanted one has made of it so far."""
+    """Whether a provider is the wanted one, or an unfinished state of it."""
     if wanted is None or (there.name, there.parent) != (wanted.name, wanted.parent):
         return False
     endless = _is_endless(there) and {*there.inventories} == {*wanted.inventories}
@@ -173,10 +175,14 @@ def _is_part(there: ProviderCopy, wanted: ProviderCopy | None) -> bool:
 
 
 def _refuse_below_one(copy: LedgerCopy) -> None:
-    """Raise AmountBelowOne for an amount that only a row has that was changed by hand."""
+    """Raise AmountBelowOne for an amount below 1, which only an edit by hand can make."""
     for consumer, held in copy.consumers.items():
         for provider, row in held.amounts.items():
-            below = [AmountBelowOne(consumer, provider, *one) for one in row.items() if one[1] < 1]
+            below = [
+                AmountBelowOne(consumer, provider, name, amount)
+                for name, amount in row.items()
+                if amount < 1
+            ]
             if below:
                 raise below[0]
 
@@ -187,7 +193,7 @@ def save(copy: LedgerCopy, path: Path) -> None:
 
 
 def load(path: Path) -> LedgerCopy:
-    """A copy that was kept. Raises FileUnreadable."""
+    """The copy in a file. Raises FileUnreadable."""
     with files.reading(path, "copy of a ledger"):
         copy = msgspec.json.decode(path.read_bytes(), type=LedgerCopy)
     if copy.format != FORMAT:
@@ -197,7 +203,7 @@ def load(path: Path) -> LedgerCopy:
 
 
 def _provider(uuid: str, cloud: Cloud) -> tuple[ProviderCopy | None, frozenset[str]]:
-    """A provider, and the consumers that hold something of it; None: it is gone by now."""
+    """A provider, and the consumers with allocations on it; None: it was deleted meanwhile."""
     node = changes.read(ProviderNode(uuid), cloud).state
     inventories = changes.read(InventoriesOf(uuid), cloud).state
     traits = changes.read(TraitsOf(uuid), cloud).state
@@ -219,10 +225,10 @@ def _depth(uuid: str, parents: Mapping[str, str | None]) -> int:
 
 def _name_customs(copy: LedgerCopy, cloud: Cloud) -> None:
     """Make the custom resource classes and traits that the copy needs."""
-    classes = {name for one in copy.providers for name in one.inventories}
-    traits = {name for one in copy.providers for name in one.trait_names}
+    classes = {name for provider in copy.providers for name in provider.inventories}
+    traits = {name for provider in copy.providers for name in provider.trait_names}
     for path, names in (("/resource_classes", classes), ("/traits", traits)):
-        for name in sorted(one for one in names if one.startswith(_CUSTOM)):
+        for name in sorted(name for name in names if name.startswith(_CUSTOM)):
             response = cloud.placement.send("PUT", f"{path}/{name}", None)
             if response.status_code not in (201, 204):
                 raise CopyRefused(f"{path}/{name}", f"HTTP {response.status_code}")
@@ -254,6 +260,6 @@ def _write(target: Target, state: State, cloud: Cloud) -> None:
 
 
 def _named(target: Target) -> str:
-    """What is written, as `allocations UUID`."""
+    """The name of a written part, as `allocations UUID`."""
     kind = str(target.__struct_config__.tag).replace("-", " ")
     return f"{kind} {', '.join(parts_of(target))}"

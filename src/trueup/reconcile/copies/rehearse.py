@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rehearse: the same apply, against a copy of the ledger and a Nova frozen from the facts.
 
-Then the same audit: none of the findings that the plan remedies may be left, no new one may be
-there, and whatever could be checked before must still be explained.
+Then the same audit: the findings that the plan remedies must be gone, there must be no new finding,
+and every subject that could be checked before must be checked again.
 """
 
 from collections import Counter
@@ -35,7 +35,7 @@ from trueup.reconcile.steps import (
 )
 from trueup.reconcile.verdicts import AuditOptions, Finding, Unchecked
 
-# A copy counts generations anew, its domains are in no state, and it has no network agents.
+# A copy has its own generations, and neither states of domains nor network agents.
 _NOT_COPIED = (VersionIs, DomainIs, AgentsDown)
 
 
@@ -57,7 +57,7 @@ class LedgerNotRehearsable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """How much of one class of a provider is used before and after."""
+    """The usage of one class of a provider before and after."""
 
     provider: str
     resource_class: str
@@ -68,12 +68,12 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """What the rehearsal of a plan showed.
+    """The result of the rehearsal of a plan.
 
-    `left`, `new` and `unchecked` are empty where the plan is right: findings that it remedies and
-    that are still there, findings that were not there before, and subjects that could be checked
-    before. `missing` are the sources that did not answer: of what they know nothing was judged.
-    `left_out` are the steps that were not rehearsed, and `unjudged` the findings that they remedy.
+    `left`, `new` and `unchecked` are empty if the plan is right: remedied findings that are still
+    there, findings that were not there before, and subjects that could be checked only before.
+    `missing` are the sources that did not answer, so that nothing of theirs was judged. `left_out`
+    are the steps that were not rehearsed, and `unjudged` the findings that they remedy.
     """
 
     outcomes: tuple[StepOutcome, ...]
@@ -92,10 +92,7 @@ class Rehearsal:
 
     @property
     def succeeded(self) -> bool:
-        """Whether every step was done, and the audit afterwards has nothing that it must not.
-
-        Of the steps that were rehearsed.
-        """
+        """Whether every rehearsed step was done, and the audit afterwards is as it must be."""
         done = all(outcome.result == "done" for _, outcome in self.outcomes)
         return done and not (self.left or self.new or self.unchecked)
 
@@ -106,7 +103,7 @@ def rehearse(plan: Plan, facts: Facts, copy: Placement, folder: Path) -> Rehears
     `facts` are those of the cloud that the copy was made of. Raises as `applied`.
     """
     left_out = _left_out(plan, facts)
-    out = {one.step.id for one in left_out}
+    out = {skipped.step.id for skipped in left_out}
     rehearsed = replace(plan, steps=tuple(step for step in plan.steps if step.id not in out))
     hypervisors, nova = FrozenHypervisors(_definitions(rehearsed)), FrozenNova(facts)
     neutron = FrozenNeutron(facts.ports)
@@ -117,7 +114,7 @@ def rehearse(plan: Plan, facts: Facts, copy: Placement, folder: Path) -> Rehears
         outcomes = tuple(run.outcomes)
     domains = _domains_left(facts, rehearsed, hypervisors)
     last = audited(replace(nova.facts, domains=domains, ports=neutron.left), cloud, plan.options)
-    unjudged = {reason for one in left_out for reason in one.step.because}
+    unjudged = {reason for skipped in left_out for reason in skipped.step.because}
     remedied = {finding.id for finding in plan.findings} - unjudged
     known = {finding.id for finding in first.audit.findings}
     open_before = {(row.subject, row.reason) for row in first.audit.unchecked}
@@ -138,14 +135,14 @@ def rehearse(plan: Plan, facts: Facts, copy: Placement, folder: Path) -> Rehears
 
 @dataclass(frozen=True, slots=True)
 class Audited:
-    """Facts with the ledger as the copy has it, and what an audit says of them."""
+    """Facts with the ledger of the copy, and their audit."""
 
     facts: Facts
     audit: Audit
 
 
 def audited(facts: Facts, cloud: Cloud, options: AuditOptions) -> Audited:
-    """The same audit, of the ledger as it is in the copy now."""
+    """The audit of these facts with the ledger that the copy has now."""
     ledger = cloud.placement.ledger(lambda *_: None)
     now = replace(
         facts,
@@ -167,7 +164,7 @@ def _definitions(plan: Plan) -> dict[tuple[str, str], str]:
 
 
 def _domains_left(facts: Facts, plan: Plan, hypervisors: FrozenHypervisors) -> tuple[Domain, ...]:
-    """The domains of the facts without those whose definition the plan has removed."""
+    """The domains of the facts, except those whose definition the plan has removed."""
     planned = _definitions(plan).keys()
     return tuple(
         row
@@ -177,11 +174,11 @@ def _domains_left(facts: Facts, plan: Plan, hypervisors: FrozenHypervisors) -> t
 
 
 def _left_out(plan: Plan, facts: Facts) -> tuple[LeftOut, ...]:
-    """The steps that change what the rehearsal has no copy of, and those that need one of them."""
+    """The steps whose changes the rehearsal has no copy for, and steps that need one of them."""
     found: dict[str, LeftOut] = {}
     for step in plan.steps:
-        nouns = [changes.noun(one) for one in step.changes if not _has_copy(one, facts)]
-        needed = [one for one in step.needs if one in found]
+        nouns = [changes.noun(change) for change in step.changes if not _has_copy(change, facts)]
+        needed = [need for need in step.needs if need in found]
         if nouns:
             found[step.id] = LeftOut(step, f"a rehearsal has no copy of the {nouns[0]}")
         elif needed:
@@ -199,24 +196,21 @@ def _has_copy(change: Change, facts: Facts) -> bool:
 
 
 def _for_copy(step: Step, cloud: Cloud) -> Step:
-    """The same step at the versions that the copy has, without guards of what is not copied."""
+    """The same step with the versions of the copy, without guards of uncopied things."""
     versions = [_of_copy(change, cloud) for change in step.changes]
     guards = tuple(guard for guard in step.guards if not isinstance(guard, _NOT_COPIED))
     return structs.replace(at_versions(step, versions), guards=guards)
 
 
 def _of_copy(change: Change, cloud: Cloud) -> Version:
-    """The version of a change, with the generations of the copy in place of the cloud's.
-
-    Digests are the same in both.
-    """
+    """The version of a change with the generations of the copy. Digests are the same in both."""
     found = changes.read(change.target, cloud).version
     planned = change.version.items()
     return {part: was if isinstance(was, str) else found.get(part) for part, was in planned}
 
 
 def _usage(before: Facts, after: Facts) -> tuple[Usage, ...]:
-    """What changed in the usage of providers."""
+    """The changes in the usage of providers."""
     old, new = _used(before), _used(after)
     changed = (key for key in old.keys() | new.keys() if old[key] != new[key])
     rows = (

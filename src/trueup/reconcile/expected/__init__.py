@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Expected allocations: what an instance should hold, on which providers, how certainly. Pure."""
+"""Expected allocations of instances: amounts, providers and their certainty. Pure."""
 
 from trueup.reconcile.expected.candidates import Demands, candidate_query
 from trueup.reconcile.expected.comparison import (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The query for allocation candidates that Nova's scheduler makes of a flavor and an image."""
+"""The query for allocation candidates that Nova's scheduler makes from a flavor and an image."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ _OF_EVERY_QUERY = "!COMPUTE_STATUS_DISABLED"
 
 @dataclass(frozen=True, slots=True)
 class Demands:
-    """What the settings of the scheduler, and the request, add to what flavor and image ask for.
+    """Demands of the scheduler's settings and of the request, beyond those of flavor and image.
 
-    A host has all of the traits at its root, is in one aggregate of each `member_of` and in none of
-    `not_member_of`, and in this tree.
+    A host must have all of the traits at its root, and be in one aggregate of each `member_of`, in
+    none of `not_member_of`, and in this tree.
     """
 
     root_required: frozenset[str] = frozenset()
@@ -42,8 +42,8 @@ def candidate_query(
 ) -> str | Unknown:
     """The query; with `pinning`, for hosts that have PCPU if the CPU policy asks for it.
 
-    It has neither what ports, PCI devices and device profiles request, nor the scheduler's limit.
-    Unknown, if Nova refuses the flavor with this image.
+    Requests of ports, PCI devices and device profiles are left out, and so is the scheduler's
+    limit. Unknown, if Nova refuses the flavor with this image.
     """
     groups = flavor_groups(flavor, image, volume_backed=volume_backed, pinning=pinning)
     if isinstance(groups, Unknown):
@@ -52,7 +52,7 @@ def candidate_query(
     if isinstance(traits, Unknown):
         return traits
     amounts = {group.suffix: group.amounts for group in groups}
-    suffixes = sorted(amounts.keys() | {one for one, row in traits.items() if _any(row)})
+    suffixes = sorted(amounts.keys() | {suffix for suffix, row in traits.items() if _any(row)})
     parameters = [*_of_demands(demands)]
     for suffix in suffixes or [UNSUFFIXED]:
         parameters += _of_group(suffix, amounts.get(suffix, {}), traits.get(suffix))
@@ -64,8 +64,8 @@ def candidate_query(
 
 def _of_demands(demands: Demands) -> Iterator[tuple[str, str]]:
     yield "root_required", ",".join([*sorted(demands.root_required), _OF_EVERY_QUERY])
-    for one in demands.member_of:
-        yield "member_of", f"in:{','.join(one)}"
+    for aggregates in demands.member_of:
+        yield "member_of", f"in:{','.join(aggregates)}"
     if demands.not_member_of:
         yield "member_of", f"!in:{','.join(demands.not_member_of)}"
     if demands.in_tree:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares what a consumer holds with what it should hold."""
+"""Compares the allocations of a consumer with its expected allocation."""
 
 from dataclasses import dataclass
 
@@ -18,14 +18,14 @@ _Flat = dict[tuple[str, str], int]
 
 
 def agrees(held: Amounts, wanted: ExpectedAllocation) -> bool:
-    """Whether what is held may be right: all that is known is held, and the rest is explained.
+    """Whether these allocations may be right: all known parts are held, and the rest is explained.
 
-    A part with an ambiguous provider may be held of any of its providers. If a part of a share is
+    A part with an ambiguous provider may be held on any of its providers. If a part of a share is
     unknown, or belongs to another service, more of this share may be held.
     """
     if not wanted.open:
         return held == wanted.known
-    # PERF: nearly always nothing is left, and then nothing of any share.
+    # PERF: nearly always nothing is left, so no share needs its own comparison.
     left = _left(held, wanted)
     if not left:
         return left is not None
@@ -33,7 +33,7 @@ def agrees(held: Amounts, wanted: ExpectedAllocation) -> bool:
 
 
 def share_agrees(share: Share, held: Amounts, wanted: ExpectedAllocation) -> bool:
-    """The same for one share."""
+    """As `agrees`, for one share."""
     mine = wanted.of(share)
     left = _left(held_of(share, held), mine)
     if left is None:
@@ -42,7 +42,7 @@ def share_agrees(share: Share, held: Amounts, wanted: ExpectedAllocation) -> boo
 
 
 def covers(held: Amounts, wanted: ExpectedAllocation) -> bool:
-    """Whether at least what should be held is held. SAFETY: what is unknown is not covered."""
+    """Whether at least the expected amounts are held. SAFETY: an unknown part is not covered."""
     if any(isinstance(part, Unknown) for part in wanted.open):
         return False
     return _left(held, wanted) is not None
@@ -50,10 +50,10 @@ def covers(held: Amounts, wanted: ExpectedAllocation) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How one share of what is held differs from what should be held.
+    """How one share of a consumer's allocations differs from the expected allocation.
 
     `lacking` are the parts that are not held in full, except unknown ones and those of other
-    services. `excess` is what is held beyond the parts; empty if more may rightly be held.
+    services. `excess` are the amounts beyond the parts; empty if more may rightly be held.
     """
 
     lacking: tuple[Known | Ambiguous, ...]
@@ -61,7 +61,7 @@ class Difference:
 
 
 def difference(share: Share, held: Amounts, wanted: ExpectedAllocation) -> Difference:
-    """What one share of a claim lacks, and what it has too much."""
+    """The missing parts and the excess of one share."""
     mine = wanted.of(share)
     left = _flat(held_of(share, held))
     parts = [part for part in mine.parts if isinstance(part, Known | Ambiguous)]
@@ -78,7 +78,7 @@ def difference(share: Share, held: Amounts, wanted: ExpectedAllocation) -> Diffe
 
 
 def _taken_whole(left: _Flat, part: Known | Ambiguous) -> bool:
-    """Take a part from what is left, or, if there is not enough of it, nothing."""
+    """Take a whole part from the amounts left; if there is not enough, take nothing."""
     providers = (part.provider,) if isinstance(part, Known) else part.providers
     trial = dict(left)
     if not _taken(trial, Ambiguous(part.source, part.amounts, providers)):
@@ -92,7 +92,7 @@ def _flat(amounts: Amounts) -> _Flat:
 
 
 def _left(held: Amounts, wanted: ExpectedAllocation) -> _Flat | None:
-    """What is held beyond what should be held; None if less of something is held."""
+    """The amounts beyond the expected ones; None if any expected amount is missing."""
     left = _flat(held)
     for uuid, row in wanted.known.items():
         for name, amount in row.items():
@@ -106,7 +106,7 @@ def _left(held: Amounts, wanted: ExpectedAllocation) -> _Flat | None:
 
 
 def _taken(left: _Flat, part: Ambiguous) -> bool:
-    """Take the amounts of a part from what is left of any of its providers."""
+    """Take the amounts of a part from those left on any of its providers."""
     for name, amount in part.amounts.items():
         wanted = amount
         for uuid in part.providers:

@@ -20,7 +20,7 @@ def is_true(word: str | None) -> bool:
 
 
 def dedicated_cpus(flavor: Flavor, image: Mapping[str, str]) -> Mapping[str, int] | Unknown:
-    """The VCPU and PCPU amounts that the CPU policy requests; nothing if all CPUs are shared.
+    """The VCPU and PCPU amounts that the CPU policy requests; empty if all CPUs are shared.
 
     With policy `dedicated` there is only PCPU, with `mixed` both. Isolated emulator threads add one
     PCPU.
@@ -43,9 +43,9 @@ def dedicated_cpus(flavor: Flavor, image: Mapping[str, str]) -> Mapping[str, int
 
 
 def pinned_otherwise(instance: Instance, wanted: ExpectedAllocation) -> Reason | None:
-    """Why its guest has, or may have, dedicated processors that neither flavor nor image asks for.
+    """Why its guest has, or may have, dedicated processors that neither flavor nor image requests.
 
-    None if it has none. SAFETY: the guest has them, whatever flavor and image say now.
+    None if it has no such processors. SAFETY: the guest uses them, whatever flavor and image say.
     """
     topology = instance.numa_topology
     if topology is None or any("PCPU" in held for held in wanted.known.values()):
@@ -60,9 +60,9 @@ def pinned_otherwise(instance: Instance, wanted: ExpectedAllocation) -> Reason |
 def emulator_not_counted(
     instance: Instance, held: Amounts, wanted: ExpectedAllocation
 ) -> Reason | None:
-    """Why it may rightly lack the PCPU of its isolated emulator threads; None if it lacks others.
+    """Why it may rightly lack the PCPU of its isolated emulator threads; None if it may not.
 
-    PARITY: Train's nova-compute made PCPU of the VCPU of such an instance, one for one, and nothing
+    PARITY: Train's nova-compute turned the VCPU of such an instance into as many PCPU, and nothing
     in Nova corrects that (nova.virt.libvirt.driver, _update_provider_tree_for_pcpu).
     """
     flavor = instance.flavor

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PCI devices: what a PCI alias requests, on hosts whose devices are in Placement.
+"""PCI devices that a PCI alias requests, on hosts whose devices are in Placement.
 
-Nova makes a provider for each device or physical function that it has in Placement. A port's device
-is not in Placement.
+Nova makes a provider for each device or physical function that it keeps in Placement. The devices
+of ports are not in Placement.
 """
 
 from collections.abc import Iterator
@@ -14,9 +14,9 @@ from trueup.reconcile.expected.parts import ExpectedPart, Known, Share, Unknown
 from trueup.reconcile.facts import Facts, Instance, PciDevice, PciRequest, Provider, pci_address
 from trueup.reconcile.reasons import Reason, because
 
-# Kinds of devices without a provider of their own: they use that of their physical function.
+# Kinds of devices without their own provider: they use that of their physical function.
 _VIRTUAL = ("type-VF", "vdpa")
-# The shares of an allocation in which devices are.
+# The shares of an allocation that contain devices.
 _SHARES = frozenset({Share.DEVICES})
 
 
@@ -63,8 +63,8 @@ def _of_request(
 
 
 def _of_device(source: str, provider: Provider, requested: str | None) -> Known | Unknown:
-    """One of what the provider has. PARITY: the alias may name another class; Nova's compute does
-    not look at that one, unless the scheduler claims devices, too."""
+    """One unit of the provider's only class. PARITY: the alias may name another class, which
+    nova-compute ignores unless the scheduler claims devices, too."""
     name = next(iter(provider.inventories)) if len(provider.inventories) == 1 else requested
     return Known(source, {name: 1}, provider.uuid) if name else Unknown(_unnamed(source), _SHARES)
 
@@ -74,7 +74,7 @@ def _unnamed(source: str) -> Reason:
 
 
 def _resource_class(request: PciRequest) -> str | None:
-    """PARITY: the alias's class as a custom class, or a class made of vendor and product id."""
+    """PARITY: the alias's class as a custom class, or a class named by vendor and product id."""
     if len(request.specs) != 1:
         return None
     [spec] = request.specs

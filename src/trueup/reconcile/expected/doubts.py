@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the facts do not show of a flavor's amounts, inferred from what is held where possible."""
+"""Doubts about a flavor's amounts: inferred from the allocations where facts are missing."""
 
 from collections.abc import Mapping, Sequence
 
@@ -20,7 +20,7 @@ def root_is_volume(
 ) -> bool | None:
     """Whether a consumer with these request groups holds no root disk; None if that is not clear.
 
-    Nova's API does not show it. SAFETY: a consumer that holds nothing may lack both.
+    Nova's API does not show it. SAFETY: a consumer without allocations decides nothing.
     """
     if isinstance(with_volume, Unknown) or isinstance(with_disk, Unknown):
         return None
@@ -35,17 +35,17 @@ def root_is_volume(
 
 
 def _disk_gb(groups: Sequence[Group]) -> int:
-    return sum(one.amounts.get(_DISK, 0) for one in groups)
+    return sum(group.amounts.get(_DISK, 0) for group in groups)
 
 
 def may_be_of_refused_rebuild(
     held: Amounts, flavor: Flavor, image: Mapping[str, str], instance: Instance, offered: bool
 ) -> bool:
-    """Whether the image properties are perhaps not those of the guest.
+    """Whether the image properties may differ from those of the guest.
 
-    Nova takes those of the new image before it asks the scheduler for a rebuild. If that refuses,
-    only the image itself is put back, the instance is in error, and its guest runs as before.
-    `offered`: its host has inventory for encrypted memory.
+    For a rebuild, Nova stores the properties of the new image before it asks the scheduler. If the
+    scheduler refuses, Nova restores only the image itself, the instance is in error, and its guest
+    runs as before. `offered`: its host has inventory for encrypted memory.
     """
     if instance.vm_state != "error" or is_true(flavor.extra_specs.get("hw:mem_encryption")):
         return False
@@ -58,9 +58,9 @@ def may_be_of_refused_rebuild(
 def may_have_dedicated(consumer: str, flavor: Flavor, instance: Instance, facts: Facts) -> bool:
     """Whether a host that has only VCPU perhaps gave PCPU to a consumer of this instance.
 
-    SAFETY: Placement lets nobody delete an inventory in use. So who holds PCPU was given it, also
-    where its provider was moved to another tree since. Where the provider and its rows are lost,
-    what is left is what it holds besides the dedicated processors.
+    SAFETY: Placement refuses to delete an inventory in use. So a consumer with PCPU was given it,
+    even if its provider is in another tree by now. If the provider and its rows are lost, only the
+    shared processors of the consumer are left.
     """
     holders = facts.once(_holders_of_pcpu)
     if consumer in holders:
@@ -82,7 +82,7 @@ def may_have_dedicated(consumer: str, flavor: Flavor, instance: Instance, facts:
 
 
 def _holders_of_pcpu(facts: Facts) -> frozenset[str]:
-    """The consumers that hold PCPU of any provider. PERF: most clouds have none."""
+    """The consumers that hold PCPU on any provider. PERF: most clouds have none of them."""
     return frozenset(
         who for who, held in facts.consumers.items() if any("PCPU" in row for row in held.values())
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Request groups of a flavor and an image: what Nova's scheduler requests from Placement.
+"""Request groups of a flavor and an image, as Nova's scheduler requests them from Placement.
 
 PARITY: the groups are those that `nova.scheduler.utils.ResourceRequest` makes for the same flavor
 and image; tests/differential/test_expected.py compares both.

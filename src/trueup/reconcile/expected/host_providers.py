@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which provider of a host gives an amount, as far as the inventories determine it.
+"""The provider of a host that gives an amount, as far as the inventories determine it.
 
 Nova does not store which provider Placement chose. On most hosts only one provider has each class.
 """
@@ -18,7 +18,7 @@ _OWNERS = {"CUSTOM_RESERVATION_": "Blazar"}
 
 @dataclass(frozen=True, slots=True)
 class HostProviders:
-    """The providers of a host: its tree, and what those have that share with it."""
+    """The providers of a host: its tree, and the sharing providers of the tree."""
 
     root: str
     tree: tuple[Provider, ...]
@@ -26,8 +26,8 @@ class HostProviders:
     by_class: Mapping[str, tuple[str, ...]]
     # resource class → the only provider that has it; without classes of other services
     sole: Mapping[str, str]
-    # Whether CPU policies request PCPU of it. Of a host that has only VCPU, the scheduler requests
-    # that instead.
+    # Whether CPU policies request PCPU here. On a host that has only VCPU, the scheduler requests
+    # VCPU instead.
     pinning: bool
 
     def having(self, name: str) -> tuple[str, ...]:
@@ -35,7 +35,7 @@ class HostProviders:
         return self.by_class.get(name, ())
 
     def having_all(self, names: Iterable[str]) -> tuple[str, ...]:
-        """The providers that have each of these classes, of which there is at least one."""
+        """The providers that have all of these classes; at least one class is needed."""
         first, *others = map(self.having, names)
         return tuple(uuid for uuid in first if all(uuid in other for other in others))
 
@@ -52,7 +52,7 @@ def host_providers_of(root: str, facts: Facts) -> HostProviders:
 
 
 def _host_providers(_: Facts) -> dict[str, HostProviders]:
-    """The providers of the hosts that were asked for already, by root."""
+    """The providers of the hosts that were already read, by root."""
     return {}
 
 
@@ -69,8 +69,8 @@ def _read_of_host(root: str, facts: Facts) -> HostProviders:
         tree=tree,
         by_class=by_class,
         sole=sole,
-        # SAFETY: Placement lets nobody delete an inventory in use. So where PCPU is held and
-        # nothing has it, its row is lost, and who holds PCPU holds it rightly.
+        # SAFETY: Placement refuses to delete an inventory in use. So if PCPU is held and no
+        # provider has it, the inventory's row is lost, and the PCPU is held rightly.
         pinning="PCPU" in by_class
         or "VCPU" not in by_class
         or any("PCPU" in row for row in used.values()),
@@ -84,7 +84,7 @@ def parts_of(groups: Iterable[Group], host: HostProviders, source: str) -> list[
         if group.suffix != UNSUFFIXED:
             parts += _of_one(f"{source}, group {group.suffix}", group.amounts, host)
         elif len(only := set(map(host.sole.get, group.amounts))) == 1 and (uuid := only.pop()):
-            # PERF: on most hosts one provider has all that flavors request.
+            # PERF: on most hosts one provider has all classes that flavors request.
             parts.append(Known(source, group.amounts, uuid))
         else:
             parts += _of_several(source, group.amounts, host)

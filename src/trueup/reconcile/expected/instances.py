@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an instance should hold on its host: the sum of flavor, image, ports and devices."""
+"""The expected allocation of an instance on its host: flavor, image, ports and devices."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -25,14 +25,14 @@ from trueup.reconcile.expected.ports import port_parts, ports_of, requested_grou
 from trueup.reconcile.facts import PORT_CLASSES, Facts, Flavor, Instance, Migration
 from trueup.reconcile.reasons import because
 
-# What the request groups of an instance depend on: its flavor, the properties of its image,
-# whether its root disk is a volume, and whether CPU policies request PCPU.
+# The request groups of an instance depend on its flavor, the properties of its image, whether its
+# root disk is a volume, and whether CPU policies request PCPU.
 _Kind = tuple[Flavor, tuple[tuple[str, str], ...], bool, bool]
 
 
 @dataclass(frozen=True, slots=True)
 class FlavorClaim:
-    """Which flavor of an instance one consumer holds, and on which host."""
+    """The flavor of an instance that one consumer holds, with the host."""
 
     consumer: str
     cell: str
@@ -42,9 +42,9 @@ class FlavorClaim:
 
 
 def expected(instance: Instance, facts: Facts) -> tuple[ExpectedAllocation, ...]:
-    """What the instance should hold and, during a move, what its migration should hold.
+    """The expected allocations of the instance and, during a move, of its migration.
 
-    Empty for an instance on no host. This applies Nova's own rules to the facts; `residence`
+    Empty for an instance without a host. This applies Nova's own rules to the facts; `residence`
     decides whether the instance is settled, so that a defect may act on it.
     """
     migration = facts.moving.get(instance.uuid)
@@ -60,14 +60,14 @@ def expected(instance: Instance, facts: Facts) -> tuple[ExpectedAllocation, ...]
 
 
 def expected_on(root: str, instance: Instance, facts: Facts) -> ExpectedAllocation:
-    """What the instance should hold if it were settled on the host with this root provider."""
+    """The expected allocation if the instance were settled on the host with this root provider."""
     return _on(root, instance.uuid, instance.flavor, instance, facts)
 
 
 def expected_before_resize(
     root: str, instance: Instance, facts: Facts
 ) -> ExpectedAllocation | None:
-    """The same by the flavor that it had before a resize; None if Nova does not note it."""
+    """As `expected_on`, with the flavor from before a resize; None if Nova does not store it."""
     if instance.old_flavor is None:
         return None
     return _on(root, instance.uuid, instance.old_flavor, instance, facts)
@@ -141,9 +141,10 @@ def _flavor_parts(
     by_volume = instance.volume_backed
     if by_volume is None:
         by_volume = root_is_volume(
-            held, *(_groups(flavor, image or {}, one, pinning, facts) for one in (True, False))
+            held,
+            *(_groups(flavor, image or {}, volume, pinning, facts) for volume in (True, False)),
         )
-    # What it holds in any case, if the root disk is in doubt.
+    # If the root disk is in doubt: the amounts without it, which are certain.
     groups = _groups(flavor, image or {}, by_volume is not False, pinning, facts)
     if isinstance(groups, Unknown):
         return [groups]
@@ -160,7 +161,7 @@ def _flavor_parts(
 def _groups(
     flavor: Flavor, image: Mapping[str, str], volume_backed: bool, pinning: bool, facts: Facts
 ) -> tuple[Group, ...] | Unknown:
-    """As `flavor_groups`. PERF: a cloud has few kinds of instances; each is worked out once."""
+    """As `flavor_groups`. PERF: a cloud has few kinds of instances; each is computed once."""
     known = facts.once(_known_groups)
     kind = (flavor, tuple(image.items()), volume_backed, pinning)
     groups = known.get(kind)
@@ -171,7 +172,7 @@ def _groups(
 
 
 def _known_groups(_: Facts) -> dict[_Kind, tuple[Group, ...] | Unknown]:
-    """The request groups that were worked out already, by kind of instance."""
+    """The request groups that were already computed, by kind of instance."""
     return {}
 
 
@@ -179,7 +180,7 @@ def _port_parts(
     consumer: str, instance: Instance, host: HostProviders, facts: Facts
 ) -> Iterator[ExpectedPart]:
     if not facts.ports_read:
-        # SAFETY: the provider of a network card may be in the tree of another host by now.
+        # SAFETY: the provider of a network card may have moved to the tree of another host.
         holders = facts.once(_holders_of_ports)
         if instance.ports_hold or (holders and not holders.isdisjoint(_consumers(instance, facts))):
             unread = because("ports-not-read")
@@ -208,7 +209,7 @@ def _port_parts(
 
 
 def _holders_of_ports(facts: Facts) -> frozenset[str]:
-    """The consumers that hold a resource class of ports. PERF: most clouds have none."""
+    """The consumers that hold a resource class of ports. PERF: most clouds have none of them."""
     return frozenset(
         who
         for who, held in facts.consumers.items()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Interfaces: which physical function of a host has the device of an SR-IOV port. Pure.
+"""Interfaces: the physical function of a host that has the device of an SR-IOV port. Pure.
 
-Launchpad 1819923: `nova-manage placement heal_allocations` does not ask this, and gives up.
+Launchpad 1819923: `nova-manage placement heal_allocations` ignores this, and gives up.
 """
 
 from collections.abc import Iterable
@@ -27,27 +27,29 @@ def interface_of_provider(name: str) -> str | None:
 def interfaces_of(
     port: Port, instance: Instance, host: HostProviders, facts: Facts
 ) -> frozenset[str]:
-    """The interfaces of the physical functions that may have the port's device; none: not known.
+    """The interfaces of the physical functions that may have the port's device; empty if unknown.
 
-    Asked in this order: the device that Nova assigned to the port's PCI request, the address in its
-    binding profile, the devices of its domain, the PCI request itself. If the hypervisor says that
-    the domain has no such device, the interface is not known.
+    The sources, in this order: the device that Nova assigned to the port's PCI request, the address
+    in its binding profile, the devices of its domain, the PCI request itself. If the hypervisor
+    says that the domain has no such device, the interface is unknown.
     """
     if port.vnic_type not in _WITH_DEVICE:
         return frozenset()
-    requests = [one for one in instance.pci_requests or () if one.requester == port.id]
-    wanted = {one.request_id for one in requests}
+    requests = [request for request in instance.pci_requests or () if request.requester == port.id]
+    wanted = {request.request_id for request in requests}
     rows = devices_on(host.root, facts)
     found = [row for row in rows if row.instance == instance.uuid and row.request_id in wanted]
     found = found or [row for row in rows if row.address.lower() == port.pci_address]
-    domains = [one for one in facts.domains_of.get(instance.uuid, ()) if one.host == instance.host]
+    domains = [
+        domain for domain in facts.domains_of.get(instance.uuid, ()) if domain.host == instance.host
+    ]
     if domains:
-        inside = {address for one in domains for address in one.host_devices}
+        inside = {address for domain in domains for address in domain.host_devices}
         if not found:
             found = [row for row in rows if row.address.lower() in inside]
         elif not inside.issuperset(row.address.lower() for row in found):
             return frozenset()
-    specs = (spec for one in requests for spec in one.specs)
+    specs = (spec for request in requests for spec in request.specs)
     return _named(found) or frozenset(
         spec["parent_ifname"] for spec in specs if spec.get("parent_ifname")
     )

@@ -12,7 +12,7 @@ from trueup.reconcile.reasons import Reason, because, together
 
 
 class Share(Enum):
-    """The shares of an allocation: each has causes, and so defects, of its own."""
+    """The shares of an allocation: each has its own causes, and so its own defects."""
 
     HOST = "processors, memory and disk"
     PORTS = "bandwidth and packet rate of ports"
@@ -41,7 +41,7 @@ def held_of(share: Share, amounts: Amounts) -> Amounts:
 
 
 class Known(msgspec.Struct, frozen=True):
-    """Amounts from one provider. `source` names what requests them: `flavor`, `port 0c72…`."""
+    """Amounts from one provider. `source` names the requester: `flavor`, `port 0c72…`."""
 
     source: str
     amounts: Mapping[str, int]
@@ -49,7 +49,7 @@ class Known(msgspec.Struct, frozen=True):
 
 
 class Ambiguous(msgspec.Struct, frozen=True):
-    """These amounts from one of these providers. If empty, no provider of the host has them."""
+    """Amounts from one of these providers. Without providers: the host cannot give them."""
 
     source: str
     amounts: Mapping[str, int]
@@ -65,7 +65,7 @@ class NotOurs(msgspec.Struct, frozen=True):
 
 
 class Unknown(msgspec.Struct, frozen=True):
-    """The facts do not show whether something of these shares is held, for this reason."""
+    """The facts do not show, for this reason, whether these shares have further amounts."""
 
     reason: Reason
     shares: frozenset[Share] = frozenset(Share)
@@ -75,9 +75,9 @@ ExpectedPart = Known | Ambiguous | NotOurs | Unknown
 
 
 class ExpectedAllocation(msgspec.Struct, frozen=True):
-    """All that one consumer (an instance, or the migration of one) should hold.
+    """All amounts that one consumer (an instance or a migration) should hold.
 
-    PERF: one is made of every instance, with its parts, and a struct takes a tenth of the time of a
+    PERF: every instance has one, with its parts, and a struct takes a tenth of the time of a
     dataclass.
     """
 
@@ -91,12 +91,12 @@ class ExpectedAllocation(msgspec.Struct, frozen=True):
         for part in self.parts:
             if isinstance(part, Known):
                 held = total.get(part.provider)
-                # PERF: most parts are the only one of their provider, and are shared.
+                # PERF: most parts are the only one of their provider, and need no copy.
                 total[part.provider] = _sum(held, part.amounts) if held else part.amounts
         return total
 
     def of(self, share: Share) -> "ExpectedAllocation":
-        """One share of it. What another service allocates is a share of devices."""
+        """One share of it. Amounts of other services belong to the share of devices."""
         return ExpectedAllocation(self.consumer, tuple(_of(share, self.parts)))
 
     @property
@@ -104,7 +104,7 @@ class ExpectedAllocation(msgspec.Struct, frozen=True):
         """Every provider that any part names."""
         known = {part.provider for part in self.parts if isinstance(part, Known)}
         return frozenset(known).union(
-            *(one.providers for one in self.parts if isinstance(one, Ambiguous))
+            *(part.providers for part in self.parts if isinstance(part, Ambiguous))
         )
 
     @property
@@ -127,7 +127,9 @@ def _of(share: Share, parts: tuple[ExpectedPart, ...]) -> Iterator[ExpectedPart]
                 if share is Share.DEVICES:
                     yield part
             case Known() | Ambiguous():
-                mine = {one: n for one, n in part.amounts.items() if share_of(one) is share}
+                mine = {
+                    name: amount for name, amount in part.amounts.items() if share_of(name) is share
+                }
                 if mine:
                     yield msgspec.structs.replace(part, amounts=mine)
 
@@ -153,5 +155,5 @@ def open_reason(part: Ambiguous | NotOurs | Unknown, names: Mapping[str, str]) -
 
 
 def open_reasons(wanted: ExpectedAllocation, names: Mapping[str, str]) -> Reason | None:
-    """Why parts of an expected allocation are open; None if none is."""
+    """Why parts of an expected allocation are open; None if all are known."""
     return together(open_reason(part, names) for part in wanted.open)

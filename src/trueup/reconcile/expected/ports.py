@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ports: from which providers the bandwidth and packet rate of an instance's ports come. Pure.
+"""Ports: the providers of the bandwidth and packet rate of an instance's ports. Pure.
 
 Nova's scheduler chose a provider for each request group of a port, and wrote it into the port's
-binding profile. Where that is lost, the same providers are possible as for the scheduler: those of
+binding profile. If the profile is lost, the scheduler's candidates are possible: the providers of
 the host's tree with the requested classes and traits. If there are several, the physical function
 of the port's device decides: the provider of a function is named `host:agent:interface`.
 """
@@ -30,7 +30,7 @@ _Left = dict[tuple[str, str], int]
 class RequestedGroup:
     """A request group of a port, and the providers of the host that may give it.
 
-    One provider is certain; of several it is not known which; none: no provider suits.
+    One provider is certain; several are ambiguous; with none, no provider suits.
     """
 
     port: Port
@@ -55,9 +55,8 @@ def requested_groups(
 ) -> tuple[RequestedGroup, ...]:
     """The request groups of the instance's ports, with their providers on this host.
 
-    `held` is what the consumer holds. A provider that the profile names and that is held is right.
-    Else the possible providers are narrowed to those that are held; the one that the profile names
-    stays possible.
+    `held` are the consumer's allocations. A provider in both the profile and the allocations is
+    right. Else the possible providers are narrowed to those in the allocations or the profile.
     """
     ports = ports_of(instance, facts)
     if not ports:
@@ -66,27 +65,29 @@ def requested_groups(
     here = {row.uuid for row in host.tree}
     certain: dict[tuple[str, str], RequestedGroup] = {}
     groups = [RequestedGroup(port, group, ()) for port in ports for group in port.request_groups]
-    for one in groups:
-        if one.named in here and _take(left, one.named, one.group):
-            certain[_key(one)] = RequestedGroup(one.port, one.group, (one.named,))
-    for one in groups:
-        if _key(one) not in certain:
-            suitable = suitable_providers(one.port, one.group, instance, host, facts)
-            providers = _narrowed(one, suitable, left)
+    for requested in groups:
+        if requested.named in here and _take(left, requested.named, requested.group):
+            certain[_key(requested)] = RequestedGroup(
+                requested.port, requested.group, (requested.named,)
+            )
+    for requested in groups:
+        if _key(requested) not in certain:
+            suitable = suitable_providers(requested.port, requested.group, instance, host, facts)
+            providers = _narrowed(requested, suitable, left)
             if len(providers) == 1:
-                _take(left, providers[0], one.group)
-            certain[_key(one)] = RequestedGroup(one.port, one.group, providers)
-    return tuple(certain[_key(one)] for one in groups)
+                _take(left, providers[0], requested.group)
+            certain[_key(requested)] = RequestedGroup(requested.port, requested.group, providers)
+    return tuple(certain[_key(requested)] for requested in groups)
 
 
 def ports_of(instance: Instance, facts: Facts) -> tuple[Port, ...]:
-    """The ports that Nova attached to the instance and that request resources, or did."""
+    """The ports that Nova attached to the instance and that request resources, or once did."""
     return tuple(port for port in facts.ports_by_device.get(instance.uuid, ()) if port.of_instance)
 
 
 def unlisted_ports(instance: Instance, facts: Facts) -> tuple[str, ...]:
-    """The ports that hold resources as Nova's network cache says, and that Neutron does not list
-    as ports of the instance with a request or an allocation.
+    """The ports that hold resources according to Nova's network cache, but that Neutron does not
+    list as ports of the instance with a request or an allocation.
     """
     listed = {port.id for port in facts.ports_by_device.get(instance.uuid, ())}
     return tuple(port for port in instance.ports_holding if port not in listed)
@@ -94,8 +95,8 @@ def unlisted_ports(instance: Instance, facts: Facts) -> tuple[str, ...]:
 
 def port_parts(groups: Iterable[RequestedGroup]) -> Iterator[ExpectedPart]:
     """One part for each request group."""
-    for one in groups:
-        yield on_one_of(f"port {one.port.id}", one.group.resources, one.providers)
+    for requested in groups:
+        yield on_one_of(f"port {requested.port.id}", requested.group.resources, requested.providers)
 
 
 def suitable_providers(
@@ -103,21 +104,23 @@ def suitable_providers(
 ) -> tuple[str, ...]:
     """The providers of the host from which a request group may be allocated, in order.
 
-    These are the scheduler's candidates in the host's tree, whether or not they have room now, and
-    of these the ones of the port's device, and the ones that an operator has chosen.
+    These are the scheduler's candidates in the host's tree, whether or not they have room now,
+    limited to those of the port's device and to those that an operator has chosen.
     """
     interfaces = interfaces_of(port, instance, host, facts)
     chosen = facts.chosen_providers.get(port.id, ())
     suitable = {
-        one.id: [row for row in host.tree if _suits(row, one) and _is_of(row, interfaces)]
-        for one in port.request_groups
+        request_group.id: [
+            row for row in host.tree if _suits(row, request_group) and _is_of(row, interfaces)
+        ]
+        for request_group in port.request_groups
     }
     for rows in suitable.values():
         rows[:] = [row for row in rows if {row.uuid, row.name} & set(chosen)] or rows
     others = [
         rows
-        for one, rows in suitable.items()
-        if one != group.id and {one, group.id} <= set(port.same_subtree)
+        for group_id, rows in suitable.items()
+        if group_id != group.id and {group_id, group.id} <= set(port.same_subtree)
     ]
     parents = {row.uuid: row.parent for row in host.tree}
     return tuple(
@@ -140,7 +143,7 @@ def _suits(provider: Provider, group: PortRequestGroup) -> bool:
 
 
 def _is_of(provider: Provider, interfaces: frozenset[str]) -> bool:
-    """Whether a provider may be that of one of these interfaces; all may if none is known."""
+    """Whether a provider may belong to one of these interfaces; any may if none is known."""
     interface = interface_of_provider(provider.name)
     return not interfaces or interface is None or interface in interfaces
 
@@ -157,7 +160,7 @@ def _upwards(uuid: str | None, parents: dict[str, str | None]) -> Iterator[str]:
 
 
 def _narrowed(one: RequestedGroup, suitable: tuple[str, ...], left: _Left) -> tuple[str, ...]:
-    """The suitable providers that are held or that the profile names; all of them if none is."""
+    """The suitable providers in the allocations or the profile; without any, all suitable ones."""
     held = tuple(uuid for uuid in suitable if _fits(left, uuid, one.group))
     named = (one.named,) if one.named in suitable and one.named is not None else ()
     return tuple(dict.fromkeys((*named, *held))) or suitable
@@ -168,7 +171,7 @@ def _fits(left: _Left, uuid: str, group: PortRequestGroup) -> bool:
 
 
 def _take(left: _Left, uuid: str | None, group: PortRequestGroup) -> bool:
-    """Take a group from what is left of a provider, if that much is left."""
+    """Take a group from the amounts left on a provider, if they suffice."""
     if uuid is None or not _fits(left, uuid, group):
         return False
     for name, amount in group.resources.items():

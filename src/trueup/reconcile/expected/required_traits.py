@@ -71,7 +71,7 @@ class _Refused(Exception):
 
 @dataclass(slots=True)
 class TraitsOfGroup:
-    """What the provider of a request group must have, and must not have."""
+    """The traits that the provider of a request group must have, and must not have."""
 
     required: set[str] = field(default_factory=set)
     forbidden: set[str] = field(default_factory=set)
@@ -136,7 +136,7 @@ def _add_threads(group: TraitsOfGroup, flavor: Flavor, image: Mapping[str, str])
 def _chosen(
     name: str, allowed: Mapping[str, object], specs: Mapping[str, str], image: Mapping[str, str]
 ) -> str | None:
-    """What flavor or image say; both may, if they say the same. Raises _Refused."""
+    """The value in flavor or image; both may have it if they agree. Raises _Refused."""
     by_flavor = specs.get(name) or None
     by_image = image.get(name.replace(":", "_")) or None
     if by_flavor and by_image and by_flavor != by_image:

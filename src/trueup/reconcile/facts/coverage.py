@@ -7,15 +7,15 @@ from datetime import datetime
 from trueup.reconcile.reasons import Reason, because, together
 
 PLACEMENT = "Placement"
-# What is not read of Placement, where each owner takes a request.
+# Owners are not read where each takes a request to Placement.
 OWNERS = "owners"
 OLD_FLAVORS = "flavors of a resize under way"
 INSTANCE_MAPPINGS = "instance mappings"
-# The name that coverage gives to the source of ports.
+# The source of ports.
 NEUTRON = "Neutron"
-# And to all hypervisors.
+# The source of domains: all hypervisors together.
 LIBVIRT = "libvirt"
-# What a hypervisor that does not answer leaves unread, by its host.
+# The facts that are missing if the hypervisor of a host does not answer.
 DOMAINS_OF = "domains of {}"
 
 
@@ -39,7 +39,7 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:
-    """A kind of fact that a source cannot give, with the reason: its release or API has none."""
+    """A kind of fact that a source cannot give, with the reason, as its release or its API."""
 
     what: str
     reason: str
@@ -49,10 +49,10 @@ class Unsupported:
 class SourceStatus:
     """Whether one source (a cell, Nova's API database, Placement …) answered in this run.
 
-    `read_via` is `database`, `API` or `export`; `answered_at` is when its answer was complete. Of
-    the rows with values that could not be understood, `unread` holds the first ones, `unread_rows`
-    is the number of such values, and `lost_rows` the number of rows that are missing as a whole.
-    `behind` says why its answer may be of the past, as that of a replica; empty: it is not.
+    `read_via` is `database`, `API` or `export`; `answered_at` is when its answer was complete.
+    `unread` lists the first values that could not be understood, `unread_rows` counts all of them,
+    and `lost_rows` counts the rows that are missing as a whole. `behind` says why its answer may be
+    outdated, as that of a replica; empty: it is current.
     """
 
     source: str
@@ -69,7 +69,7 @@ class SourceStatus:
 
     @property
     def partial(self) -> bool:
-        """Whether it answered, but some of what it holds is not in the facts."""
+        """Whether it answered, but some of its contents are not in the facts."""
         return self.answered and bool(self.unread_rows or self.unsupported)
 
 
@@ -81,17 +81,17 @@ class Coverage:
 
     @property
     def missing(self) -> tuple[SourceStatus, ...]:
-        return tuple(one for one in self.sources if not one.answered)
+        return tuple(status for status in self.sources if not status.answered)
 
     @property
     def damaged(self) -> tuple[SourceStatus, ...]:
         """Sources that answered with rows that could not be understood at all."""
-        return tuple(one for one in self.sources if one.answered and one.lost_rows)
+        return tuple(status for status in self.sources if status.answered and status.lost_rows)
 
     @property
     def behind(self) -> tuple[SourceStatus, ...]:
-        """Sources whose answer may be of the past."""
-        return tuple(one for one in self.sources if one.answered and one.behind)
+        """Sources whose answer may be outdated."""
+        return tuple(status for status in self.sources if status.answered and status.behind)
 
     @property
     def complete(self) -> bool:
@@ -102,14 +102,14 @@ class Coverage:
         """Why the evidence is incomplete; None: it is complete."""
         return together(
             (
-                *(because("source-silent", source=one.source) for one in self.missing),
+                *(because("source-silent", source=status.source) for status in self.missing),
                 *(
-                    because("rows-unreadable", source=one.source, rows=one.lost_rows)
-                    for one in self.damaged
+                    because("rows-unreadable", source=status.source, rows=status.lost_rows)
+                    for status in self.damaged
                 ),
                 *(
-                    because("source-behind", source=one.source, behind=one.behind)
-                    for one in self.behind
+                    because("source-behind", source=status.source, behind=status.behind)
+                    for status in self.behind
                 ),
             )
         )

@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass
 
-# States in which no guest runs, and its memory is not in use.
+# States in which the guest does not run and uses no memory.
 _INACTIVE_STATES = frozenset({"shut off", "crashed", "no state"})
 
 
@@ -32,10 +32,10 @@ class Domain:
 
 @dataclass(frozen=True, slots=True)
 class DomainRecord:
-    """A domain's inactive definition as libvirt prints it, and what libvirt keeps beside it.
+    """A domain's inactive definition as libvirt prints it, and its other state on the host.
 
     `disks` are the files, devices and volumes that the definition names. `managed_save` says that
-    the memory of its guest is saved on the host, `snapshots` how many of them libvirt knows.
+    the memory of its guest is saved on the host; `snapshots` is the number that libvirt knows.
     """
 
     domain: str

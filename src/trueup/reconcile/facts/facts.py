@@ -39,7 +39,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class Facts:
-    """What was read of a cloud in one run. `consumers` has the amounts held, by consumer uuid.
+    """Everything that one run read of a cloud. `consumers` has the amounts held, by consumer uuid.
 
     `instances` has every row that was read: one uuid may have rows in several cells. Rows of
     deleted compute nodes and services are kept apart from the others.
@@ -57,16 +57,16 @@ class Facts:
     deleted_compute_nodes: tuple[ComputeNode, ...] = ()
     deleted_services: tuple[ComputeService, ...] = ()
     build_requests: tuple[BuildRequest, ...] = ()
-    # When any service of each cell, of whatever kind, last reported: cell uuid → time.
+    # The last report of any service of each cell, of any kind: cell uuid → time.
     heartbeats: Mapping[str, datetime] = field(default_factory=dict)
-    # By how much the clock of each cell's database is ahead of ours: cell uuid → time.
+    # How far the clock of each cell's database is ahead of ours: cell uuid → time.
     clocks_ahead: Mapping[str, timedelta] = field(default_factory=dict)
     # When an allocation of each provider was last written, by Placement's clock: provider uuid →
     # time. Read from its database only.
     ledger_writes: Mapping[str, datetime] = field(default_factory=dict)
     # Owner and generation, known for the consumers that a plan is about.
     holdings: Mapping[str, Holding] = field(default_factory=dict)
-    # Of each consumer, by its uuid; empty where they were not read, which the coverage says.
+    # By consumer uuid; empty if owners were not read, which the coverage says.
     owners: Mapping[str, Owner] = field(default_factory=dict)
     disabled_cells: frozenset[str] = frozenset()
     host_mappings: tuple[HostMapping, ...] = ()
@@ -80,23 +80,23 @@ class Facts:
     # The hosts of a selection; None if nothing was selected and the whole cloud was read.
     hosts_in_scope: frozenset[str] | None = None
     # For a selection: the uuids of the providers whose consumers were all read, and of the selected
-    # compute nodes. Only these are judged; None means that all are.
+    # compute nodes. Only these are judged; None: all are judged.
     providers_in_scope: frozenset[str] | None = None
     domains: tuple[Domain, ...] = ()
-    # The hosts whose hypervisors were asked for their domains; None: if any was, all were.
+    # The hosts whose hypervisors were asked for their domains; None: all hosts, or none.
     hypervisors_asked: frozenset[str] | None = None
-    # The definitions of the domains that a plan may remove; no snapshot has them.
+    # The definitions of the domains that a plan may remove; never part of a snapshot.
     domain_records: tuple[DomainRecord, ...] = ()
-    # What is wrong in Placement's own rows; read from its database only.
+    # Faults in Placement's own rows; read from its database only.
     ledger_faults: tuple[LedgerFault, ...] = ()
-    # The contents of request specs, read only for selected instances: those of a whole cloud would
-    # be most of what is read. So no defect may depend on them.
+    # The contents of request specs, read only for selected instances, because those of a whole
+    # cloud would be most of its facts. So no defect may depend on them.
     specs: Mapping[str, RequestSpec] = field(default_factory=dict)
     # The providers, by name or uuid, that an operator has chosen for a port, by the port's uuid.
     chosen_providers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def once(self, derive: Callable[["Facts"], Value]) -> Value:
-        """What this function derives from these facts; it is called once for the same facts."""
+        """The result of this function, which is called only once for these facts."""
         derived = self._derived
         if derive not in derived:
             derived[derive] = derive(self)
@@ -113,7 +113,7 @@ class Facts:
         return grouped((row.uuid, row) for row in self.instances)
 
     def record(self, uuid: str) -> InstanceRecord:
-        """All that the sources say of an instance."""
+        """Everything that the sources say about an instance."""
         migrations = self.migrations_of.get(uuid, ())
         return InstanceRecord(
             uuid=uuid,
@@ -128,10 +128,10 @@ class Facts:
 
     @cached_property
     def alive(self) -> Mapping[str, Instance]:
-        """Instances that some cell has as not deleted, by uuid: one such row of each.
+        """Instances that are not deleted in some cell, by uuid: one such row of each.
 
-        If there are several, it is the one in the cell that the instance's mapping names, else the
-        last. Hidden instances, whose other row is moving between cells, are among them.
+        If there are several rows, the one in the cell that the instance's mapping names, else the
+        last. Hidden instances, which are moving between cells, are included.
         """
         living = ([row for row in rows if not row.deleted] for rows in self.instance_rows.values())
         return {rows[-1].uuid: self._mapped(rows) for rows in living if rows}
@@ -162,9 +162,9 @@ class Facts:
 
     @cached_property
     def migrations_of(self) -> Mapping[str, tuple[Migration, ...]]:
-        """The migrations of each instance, of whatever status; one in two cells is there once.
+        """The migrations of each instance, of any status. A migration in two cells is listed once.
 
-        Migrations of before Pike may have no uuid: each of them is one of its own.
+        Migrations from before Pike may have no uuid: each of their rows counts as a migration.
         """
         once = {row.uuid or row: row for row in self.migrations}
         return grouped((row.instance, row) for row in once.values())
@@ -182,7 +182,11 @@ class Facts:
     @cached_property
     def misspelled(self) -> Mapping[str, tuple[str, ...]]:
         """Consumers whose uuid is not in canonical form, by the form that Nova uses."""
-        forms = {one: form for one in self.consumers if (form := canonical_uuid(one)) != one}
+        forms = {
+            written: form
+            for written in self.consumers
+            if (form := canonical_uuid(written)) != written
+        }
         return grouped((form, written) for written, form in sorted(forms.items()))
 
     @cached_property
@@ -206,7 +210,7 @@ class Facts:
 
     @cached_property
     def cells_behind(self) -> Mapping[str, str]:
-        """The cells, by uuid, whose answer may be of the past, and why."""
+        """The cells whose answer may be outdated: uuid → reason."""
         behind = {row.source: row.behind for row in self.coverage.behind}
         return {uuid: behind[name] for uuid, name in self.cells.items() if name in behind}
 
@@ -226,15 +230,15 @@ class Facts:
 
     @cached_property
     def broken_roots(self) -> Mapping[str, BrokenTree]:
-        """A broken provider of each tree that is concerned, by the root's uuid.
+        """A broken provider of each affected tree, by the root's uuid.
 
-        SAFETY: it is not certain which host such a tree belongs to, so nothing of it is judged.
+        SAFETY: the host of such a tree is not certain, so nothing in the tree is judged.
         """
-        return {root: one for one in self.broken for root in one.roots}
+        return {root: tree for tree in self.broken for root in tree.roots}
 
     @cached_property
     def sharing(self) -> tuple[Provider, ...]:
-        """The providers that share what they have by an aggregate."""
+        """The providers that share their inventory through an aggregate."""
         return tuple(row for row in self.providers.values() if row.sharing)
 
     @cached_property
@@ -245,7 +249,7 @@ class Facts:
 
     @property
     def read_until(self) -> datetime:
-        """When the last source had answered."""
+        """When the last source answered."""
         moments = (row.answered_at for row in self.coverage.sources)
         return max((self.taken_at, *(moment for moment in moments if moment)))
 
@@ -269,7 +273,7 @@ class Facts:
         if not self.domains_read:
             return frozenset()
         asked = [row for row in self.coverage.sources if row.source == LIBVIRT]
-        silent = {one.what for row in asked for one in row.unsupported}
+        silent = {kind.what for row in asked for kind in row.unsupported}
         hosts = self.hypervisors_asked
         if hosts is None:
             hosts = frozenset(row.host for row in self.compute_nodes)
@@ -277,7 +281,7 @@ class Facts:
 
     @cached_property
     def service_down_time(self) -> timedelta:
-        """After how long without a report Nova takes a service for down."""
+        """The time without a report after which Nova considers a service down."""
         return max((row.down_after for row in self.services), default=SERVICE_DOWN_AFTER)
 
     @cached_property
@@ -306,7 +310,7 @@ class Facts:
     def has(self, what: str) -> bool:
         """Whether every source gives this kind of fact, as `host mappings`."""
         sources = self.coverage.sources
-        return all(one.what != what for source in sources for one in source.unsupported)
+        return all(kind.what != what for source in sources for kind in source.unsupported)
 
     @cached_property
     def host_mapping(self) -> Mapping[str, HostMapping]:
@@ -331,13 +335,15 @@ class Facts:
     @cached_property
     def aggregates_of_hosts(self) -> Mapping[str, frozenset[str]]:
         """The uuids of the host aggregates of each host that is in any."""
-        pairs = ((host, one.uuid) for one in self.host_aggregates for host in one.hosts)
+        pairs = (
+            (host, aggregate.uuid) for aggregate in self.host_aggregates for host in aggregate.hosts
+        )
         return {host: frozenset(uuids) for host, uuids in grouped(pairs).items()}
 
     def nova_aggregates_of(self, host: str) -> tuple[HostAggregate, ...]:
         """All host aggregates of a host, by name."""
-        found = (one for one in self.host_aggregates if host in one.hosts)
-        return tuple(sorted(found, key=lambda one: one.name))
+        found = (aggregate for aggregate in self.host_aggregates if host in aggregate.hosts)
+        return tuple(sorted(found, key=lambda aggregate: aggregate.name))
 
     @cached_property
     def sharing_aggregates(self) -> frozenset[str]:
@@ -346,8 +352,10 @@ class Facts:
 
     @cached_property
     def consumers_of(self) -> Mapping[str, tuple[str, ...]]:
-        """The consumers that hold something of each provider."""
-        return grouped((uuid, one) for one, held in self.consumers.items() for uuid in held)
+        """The consumers with allocations on each provider."""
+        return grouped(
+            (uuid, consumer) for consumer, held in self.consumers.items() for uuid in held
+        )
 
     @cached_property
     def used(self) -> Mapping[str, Mapping[str, int]]:
@@ -367,7 +375,7 @@ class Facts:
 
 
 def outside_trees(amounts: Amounts, roots: Container[str], facts: Facts) -> Amounts:
-    """These amounts without those held in the trees of these roots; sharing providers are kept."""
+    """These amounts without those in the trees of these roots; sharing providers are kept."""
 
     def is_within(uuid: str) -> bool:
         provider = facts.providers.get(uuid)

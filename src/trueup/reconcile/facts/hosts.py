@@ -54,7 +54,7 @@ class ComputeService:
     down_after: timedelta = SERVICE_DOWN_AFTER
 
     def is_up(self, now: datetime) -> bool:
-        """Whether Nova takes it for up. Over its API Nova's own word counts, not our clock."""
+        """Whether Nova considers it up. Nova's API says so itself, without our clock."""
         if self.state is not None:
             return self.state == "up" and not self.forced_down
         return not self.forced_down and self.reports(now)
@@ -74,7 +74,7 @@ class HostMapping:
 
 @dataclass(frozen=True, slots=True)
 class HostAggregate:
-    """A host aggregate; `uuid` is that of its aggregate in Placement, or a text that is none."""
+    """A host aggregate; `uuid` is that of its aggregate in Placement, or text that is no UUID."""
 
     uuid: str
     name: str
@@ -86,9 +86,9 @@ class HostAggregate:
 class PciDevice:
     """A row of `pci_devices` that is not deleted. `compute_node` is `ComputeNode.number`.
 
-    `kind` is `type-PCI`, `type-PF` or `type-VF`; `parent_interface` is the network interface of its
-    physical function, where Nova keeps one. `provider` is the uuid of the provider from which it
-    is allocated, where Nova keeps its devices in Placement.
+    `kind` is `type-PCI`, `type-PF` or `type-VF`. `parent_interface` is the network interface of its
+    physical function, if Nova stores one. `provider` is the uuid of the provider from which it is
+    allocated, if its devices are in Placement.
     """
 
     cell: str
@@ -108,7 +108,7 @@ class PciDevice:
 
 @dataclass(frozen=True, slots=True)
 class Hardware:
-    """What a row of `compute_nodes` says of a host. A ratio of None or 0.0 was never set."""
+    """A host's hardware in `compute_nodes`. A ratio of None or 0.0 was never set."""
 
     vcpus: int
     memory_mb: int
@@ -131,7 +131,7 @@ class HostDefaults:
 
     @property
     def words(self) -> str:
-        """What is assumed of every host, as options with values."""
+        """The assumptions about every host, as options with values."""
         return (
             f"reserved_host_cpus={self.reserved_host_cpus}, "
             f"reserved_host_memory_mb={self.reserved_host_memory_mb}, "

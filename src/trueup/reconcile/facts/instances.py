@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Instances, and what was requested for each of them, as Nova has it.
+"""Instances in Nova, and the resources that were requested for them.
 
 Times are naive UTC, as Nova keeps them.
 """
@@ -85,7 +85,7 @@ class Instance:
     `pci_requests` is None if they cannot be understood. `volume_backed` is None if the source does
     not show whether the root disk is a volume, or contradicts itself. `ports_hold` says that a port
     of the instance may hold resources: Nova's network cache says so, or cannot be understood.
-    `ports_holding` are the ports that hold some, as far as that cache says it.
+    `ports_holding` are the ports that hold resources according to that cache.
     """
 
     uuid: str
@@ -139,14 +139,14 @@ class InstanceMapping:
 
 @dataclass(frozen=True, slots=True)
 class RequestSpec:
-    """What Nova's scheduler claims by when it next moves an instance: a row of `request_specs`.
+    """The basis of the scheduler's next claim for an instance: a row of `request_specs`.
 
     It is a copy in another database. After a failed resize, or if one of the two databases was
-    restored, the next claim uses another flavor. None where it cannot be read.
+    restored, the next claim uses another flavor. A field is None if it cannot be read.
 
-    The rest is not kept. Image, NUMA topology and PCI requests are copies as well, and no drift of
-    theirs is known. Zone, hints, group and forced hosts say where it may go, not what it holds.
-    Requested destination, networks and resources of ports Nova does not store.
+    Other parts are left out. Image, NUMA topology and PCI requests are copies as well, and no drift
+    of theirs is known. Zone, hints, group and forced hosts limit the destination, not the claim.
+    Nova does not store the requested destination, networks and resources of ports.
     """
 
     instance: str
@@ -156,7 +156,7 @@ class RequestSpec:
 
 @dataclass(frozen=True, slots=True)
 class BuildRequest:
-    """A row of `build_requests`: a boot that has not reached its cell yet."""
+    """A row of `build_requests`: an instance that has not reached its cell yet."""
 
     instance: str
     project: str = ""
@@ -167,8 +167,8 @@ class BuildRequest:
 class BlockDevice:
     """A row of `block_device_mapping` that is not deleted; `size_gb` in GiB.
 
-    Root devices and volumes only. Swap and ephemeral disks are claimed by the flavor's sizes, and
-    not by the rows that Nova makes of them, which may be smaller.
+    Root devices and volumes only. Swap and ephemeral disks are claimed with the flavor's sizes;
+    their rows may be smaller.
     """
 
     instance: str
@@ -182,9 +182,9 @@ class BlockDevice:
 
 
 class InstanceState(msgspec.Struct, frozen=True, tag="instance"):
-    """Guard: an instance is where it was, in the state it was in.
+    """Guard: an instance has the same host and the same state as before.
 
-    Without `updated_at` that is not compared, as in an undo, which may come long after.
+    Without `updated_at` the time is not compared, as in an undo, which may come long after.
     """
 
     cell: str

@@ -11,12 +11,12 @@ FaultKind = Literal["consumerless", "tree", "dangling"]
 class LedgerFault:
     """Rows of Placement's database that are wrong by themselves.
 
-    `consumerless`: `amount` of `resource_class` that counts as usage of a provider, and that no
-    listed allocation holds: its consumer has no row, or several rows are of one consumer. `tree`: a
-    provider whose root or parent is not what the others say. `dangling`: `amount` rows of a table
-    that belong to a provider that does not exist. `subject` is the provider's uuid, or the table
-    and the number that its rows refer to. `what` says it in words. `consumers` are those whose
-    allocations the rows are; only the database shows them.
+    `consumerless`: `amount` of `resource_class` that counts as usage of a provider, but is in no
+    listed allocation: its consumer has no row, or one consumer has several rows. `tree`: a provider
+    whose root or parent contradicts other providers. `dangling`: `amount` rows of a table that
+    refer to a provider or resource class that does not exist. `subject` is the provider's uuid, or
+    the table and the number that its rows refer to. `what` says it in words. `consumers` are the
+    consumers of the rows; only the database shows them.
     """
 
     kind: FaultKind

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What projects may use of Nova: its quotas, or Keystone's unified limits."""
+"""The limits of projects in Nova: its own quotas, or Keystone's unified limits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,9 +24,9 @@ class Limits:
 class QuotaRules:
     """How Nova limits projects, as section [quota] of its nova.conf says.
 
-    `unified`: by Keystone's limits, which count what Placement has; else by its own quotas, which
-    count its instances or, with `from_placement`, what Placement has. `listed` are the resources
-    that without a registered limit are refused (`required`), or that alone are not.
+    `unified`: by Keystone's limits, which count usage in Placement; else by Nova's own quotas,
+    which count its instances or, with `from_placement`, usage in Placement. If `required`, Nova
+    refuses the `listed` resources without a registered limit, else it refuses all others.
     `dedicated_too`: `class:VCPU` counts PCPU as well.
     """
 

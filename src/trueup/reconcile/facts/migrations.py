@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-# Statuses after which Nova never touches a migration again (nova-facts: every other one is under
-# way; an unconfirmed resize is `finished`, which is not final).
+# Statuses after which Nova never touches a migration again. With any other status a migration is
+# under way; an unconfirmed resize is `finished`, which is not final.
 FINAL_MIGRATION_STATUSES = frozenset(
     {"confirmed", "reverted", "error", "failed", "completed", "cancelled", "done"}
 )
@@ -17,8 +17,8 @@ class Migration:
     """A row of a cell's `migrations`: a move of one instance, under way or over.
 
     `uuid` is the consumer that holds the source's share during the move. Nova marks the migrations
-    of an instance as `deleted` when it deletes the instance; of those only the ones that hold
-    something are read.
+    of an instance as `deleted` when it deletes the instance; such migrations are read only if they
+    have allocations.
     """
 
     uuid: str
@@ -41,5 +41,5 @@ class Migration:
 
 
 def last_change(migrations: Iterable[Migration]) -> datetime | None:
-    """When the last of them changed; None if Nova does not say it of any."""
+    """The latest change of these migrations; None if Nova has no time for any of them."""
     return max((row.updated_at for row in migrations if row.updated_at), default=None)

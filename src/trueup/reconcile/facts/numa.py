@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The NUMA cells of a host, and what is free of each, as its nova-compute last reported."""
+"""The NUMA cells of a host, and their free resources, as its nova-compute last reported."""
 
 from dataclasses import dataclass
 

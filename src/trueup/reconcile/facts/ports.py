@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Neutron says: ports that ask for resources, and where they were given them."""
+"""Facts from Neutron: ports that request resources, and the providers of their allocations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-# A port's `binding:vif_type` while no host, or no longer one, has bound it.
+# A port's `binding:vif_type` while no host has bound it.
 _NOT_BOUND = frozenset({"unbound", "binding_failed"})
 
 
@@ -31,9 +31,9 @@ class PortRequestGroup:
 class Port:
     """A port with its resource request, in either of Neutron's formats.
 
-    `allocation` is the binding profile's: provider uuid by request group. In the older format,
-    where a port has one group without a name, both are known by the port's own id; `named_groups`
-    says that it is the newer one, whatever its groups are called.
+    `allocation` is the binding profile's: request group → provider uuid. In the older format a port
+    has one group without a name, which gets the port's own id here. `named_groups` says that the
+    format is the newer one.
     `profile` is the whole binding profile as Neutron gives it, `revision` the revision number.
     A port with a `device_profile` has a device that Cyborg allocates.
     """
@@ -64,7 +64,7 @@ class Port:
         return str(self.profile.get("pci_slot") or "").lower()
 
     def bound_on(self, host: str | None) -> bool:
-        """Whether it is bound on this host, as far as Neutron says."""
+        """Whether it is bound on this host. A bound port without a host counts as well."""
         return self.vif_type not in _NOT_BOUND and self.host in ("", host)
 
     def profile_with(self, allocation: Mapping[str, str]) -> dict[str, Any]:

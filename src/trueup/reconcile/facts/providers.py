@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Placement says: providers, and what consumers hold of them."""
+"""Facts from Placement: providers, and the allocations of consumers."""
 
 import re
 from collections.abc import Mapping
@@ -8,16 +8,16 @@ from math import isfinite
 
 # provider uuid → resource class → amount
 Amounts = Mapping[str, Mapping[str, int]]
-# The traits by which providers are judged: Nova made it, it is a compute node's, its compute
-# service is disabled, it is a PCI device of Nova's, its device is for one use only.
+# The traits by which providers are judged: Nova made the provider, it is a compute node's, its
+# compute service is disabled, it is a PCI device of Nova's, its device is for one use only.
 OWNER_TRAIT, NODE_TRAIT = "OWNER_NOVA", "COMPUTE_NODE"
 DISABLED_TRAIT = "COMPUTE_STATUS_DISABLED"
 PCI_TRAIT, ONE_USE_TRAIT = "COMPUTE_MANAGED_PCI_DEVICE", "HW_PCI_ONE_TIME_USE"
 JUDGED_TRAITS = (OWNER_TRAIT, NODE_TRAIT, DISABLED_TRAIT, PCI_TRAIT, ONE_USE_TRAIT)
-# What Neutron's agents mark their providers with, and ports require: physical networks and kinds
-# of ports. Every trait that begins so is read.
+# Neutron's agents mark their providers with these traits, and ports require them: physical networks
+# and kinds of ports. Every trait with one of these prefixes is read.
 PORT_TRAITS = ("CUSTOM_PHYSNET_", "CUSTOM_VNIC_TYPE_")
-# Resource classes that begin so are those of ports: bandwidth and packet rate.
+# The prefix of the resource classes of ports: bandwidth and packet rate.
 PORT_CLASSES = "NET_"
 # The `max_unit` of an inventory that was made without one.
 UNLIMITED = 0x7FFFFFFF
@@ -27,7 +27,7 @@ _PCI_ADDRESS = re.compile(r"[0-9A-F]{4}:[0-9A-F]{2}:[0-9A-F]{2}\.[0-7]", re.IGNO
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """What a provider has of one resource class.
+    """A provider's inventory of one resource class.
 
     One allocation may take from `min_unit` to `max_unit`, in multiples of `step_size`.
     """
@@ -75,8 +75,8 @@ class Provider:
 def pci_address(child: Provider, root: Provider) -> str | None:
     """The address of the PCI device that Nova made this child for, in capital letters.
 
-    Nova calls it HOST_ADDRESS, and marks it with a trait; Cyborg calls its children so, too. Where
-    traits were not read, the name decides.
+    Nova names it HOST_ADDRESS, and marks it with a trait; Cyborg names its children in the same
+    way. Where traits were not read, the name decides.
     """
     start, address = child.name[: len(root.name) + 1], child.name[len(root.name) + 1 :]
     is_marked = child.traits is None or PCI_TRAIT in child.traits
@@ -100,9 +100,9 @@ def within_trees(providers: Mapping[str, Provider], roots: frozenset[str]) -> di
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The project and the user that Placement counts a consumer for; empty where a row is gone.
+    """The project and the user of a consumer in Placement; empty if their row is missing.
 
-    The type of the consumer is not among them: a Placement before 1.38 keeps none.
+    The consumer's type is left out, because Placement before 1.38 has none.
     """
 
     project: str
@@ -111,9 +111,9 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Allocations:
-    """All that one consumer holds, and who owns the consumer.
+    """All allocations of one consumer, with its owner.
 
-    `consumer_type` is None where Placement keeps none (`unknown` in its API).
+    `consumer_type` is None if Placement has none (`unknown` in its API).
     """
 
     amounts: Amounts

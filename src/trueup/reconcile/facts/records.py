@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The record of an instance: all that the sources say of it, put together once."""
+"""The record of an instance: everything that the sources say about it."""
 
 from collections.abc import Mapping
 
@@ -12,15 +12,15 @@ from trueup.reconcile.facts.providers import Amounts
 
 
 class InstanceRecord(msgspec.Struct, frozen=True):
-    """What every source says of one instance.
+    """Everything that the sources say about one instance.
 
-    `rows` are its rows in every cell, alive, hidden, deleted or archived. `mapping` is None where
-    the source of mappings has none, or gives none. `own` is what its own consumer holds; `moves`
-    what the consumers of its migrations hold, whatever their status, by the migration's uuid.
-    `misspelled` are consumers whose uuid is its own, written in another form. `domains` are those
-    of its uuid on any hypervisor that was asked.
+    `rows` are its rows in every cell, alive, hidden, deleted or archived. `mapping` is None if the
+    instance has none, or if mappings cannot be read. `own` are the allocations of its own consumer,
+    `moves` those of its migrations of any status, by the migration's uuid. `misspelled` are
+    consumers with its uuid in another form. `domains` are those with its uuid on any hypervisor
+    that was asked.
 
-    PERF: one is made of every instance, and a struct takes a tenth of the time of a dataclass.
+    PERF: every instance has a record, and a struct takes a tenth of the time of a dataclass.
     """
 
     uuid: str
@@ -36,7 +36,7 @@ class InstanceRecord(msgspec.Struct, frozen=True):
     def living(self) -> tuple[Instance, ...]:
         """The rows that are not deleted."""
         if len(self.rows) == 1 and not self.rows[0].deleted:
-            # PERF: nearly every instance has one row, and this is asked several times of each.
+            # PERF: nearly every instance has one row, and each is asked for several times.
             return self.rows
         return tuple(row for row in self.rows if not row.deleted)
 
@@ -47,8 +47,8 @@ class InstanceRecord(msgspec.Struct, frozen=True):
 
     @property
     def running_on(self) -> tuple[str, ...]:
-        """The hosts whose hypervisor runs its guest, in order."""
-        return tuple(sorted({one.host for one in self.domains if one.active}))
+        """The hosts whose hypervisor runs its guest, sorted."""
+        return tuple(sorted({domain.host for domain in self.domains if domain.active}))
 
     def migration(self, uuid: str) -> Migration:
         """One of its migrations. Raises KeyError."""

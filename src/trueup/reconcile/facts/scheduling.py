@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Nova's scheduler knows of a request and of hosts, and the options by which it decides."""
+"""The inputs of Nova's scheduler: a request, hosts, and the options by which it decides."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ DEFAULT_FILTERS = (
 
 @dataclass(frozen=True, slots=True)
 class ServerGroup:
-    """The server group of an instance; `hosts` are those on which a member is."""
+    """The server group of an instance; `hosts` are the hosts of its members."""
 
     uuid: str
     policy: str
@@ -32,11 +32,11 @@ class ServerGroup:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleRequest:
-    """What Nova's scheduler is asked for: a row of `request_specs`, with its server group.
+    """A request to Nova's scheduler: a row of `request_specs`, with its server group.
 
-    `image` are the properties of the image, as text. `ignored` are hosts that may not be chosen, of
-    `forced_hosts` and `forced_nodes` one must be. `cell` is the only one that may be chosen.
-    `numa` and `pci` say that it asks for a NUMA topology, or for PCI devices.
+    `image` are the properties of the image, as text. `ignored` hosts may not be chosen; one of the
+    `forced_hosts` and `forced_nodes` must be. Only hosts in `cell` may be chosen. `numa` and `pci`
+    say that the request has a NUMA topology, or PCI devices.
     """
 
     instance: str
@@ -58,7 +58,7 @@ class ScheduleRequest:
 
 
 def named_instances(request: ScheduleRequest) -> frozenset[str]:
-    """The instances of which it matters on which hosts they are."""
+    """The instances whose hosts matter to this request."""
     members = request.group.members if request.group else frozenset[str]()
     hinted = (request.hints.get(name, ()) for name in ("different_host", "same_host"))
     return members.union({request.instance}, *hinted)
@@ -68,8 +68,8 @@ def named_instances(request: ScheduleRequest) -> frozenset[str]:
 class SchedulerHost:
     """A compute node as the scheduler sees it.
 
-    `attributes` are what a flavor may ask for by name; `supported` are (architecture, hypervisor,
-    mode). `instances` are those of the group and the hints of the request that are on the host.
+    A flavor may ask for `attributes` by name; `supported` are (architecture, hypervisor, mode).
+    `instances` are the instances on the host that are in the request's group or hints.
     """
 
     uuid: str

@@ -11,9 +11,9 @@ HOST_BELOW = "it is that of a compute node, and below another provider"
 
 @dataclass(frozen=True, slots=True)
 class BrokenTree:
-    """A provider whose parents do not lead to its root, or a host's own that is not a root.
+    """A provider whose parents do not lead to its root, or a host's provider that is not a root.
 
-    `roots` are those of all trees concerned. `what` is the reason in words.
+    `roots` are the roots of all affected trees. `what` is the reason in words.
     """
 
     provider: Provider
@@ -29,8 +29,8 @@ def broken_trees(
 ) -> Iterator[BrokenTree]:
     """The providers whose parents do not lead to their root, and hosts that are not roots.
 
-    They are in the order given. `of_hosts` has the uuids of all compute nodes: Nova makes the
-    provider of each of them a root, those of bare metal nodes too.
+    They are in the given order. `of_hosts` has the uuids of all compute nodes: Nova makes each of
+    their providers a root, also for bare metal nodes.
     """
     for row in providers.values():
         above = providers.get(row.parent or "")
@@ -51,7 +51,7 @@ def broken_trees(
 
 
 def _path(row: Provider, providers: Mapping[str, Provider]) -> Iterator[Provider]:
-    """The provider, its parent, and so on, as far as they are known; each once."""
+    """The provider, its parent and so on, as far as they are known, each once."""
     seen: set[str] = set()
     step: Provider | None = row
     while step is not None and step.uuid not in seen:
@@ -62,7 +62,7 @@ def _path(row: Provider, providers: Mapping[str, Provider]) -> Iterator[Provider
 
 def _broken(row: Provider, path: tuple[Provider, ...]) -> str:
     top = path[-1]
-    if top.parent in {one.uuid for one in path}:
+    if top.parent in {step.uuid for step in path}:
         return "its parents form a circle"
     if top.parent is not None:
         return "a parent in its tree is not listed"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts that stand where a UUID belongs. Nova and Placement find only the canonical form: with
+"""UUIDs, and other text in their place. Nova and Placement find only the canonical form: with
 dashes, and in lower case."""
 
 import re
@@ -10,7 +10,7 @@ _CANONICAL = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def canonical_uuid(written: str) -> str:
-    """A uuid with dashes and in lower case; what is none is returned as it is."""
+    """A UUID with dashes and in lower case. Text that is not a UUID is returned unchanged."""
     if len(written) == _LENGTH and written.islower():
         return written
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns that a release of Nova has: one of a later release is read as NULL."""
+"""The columns that a release of Nova has. Columns of later releases are read as NULL."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -14,8 +14,8 @@ from trueup.reconcile.sources.errors import Cause, Unreachable
 class Columns:
     """The columns to select from each table of one database.
 
-    SAFETY: every table, and every column that `later` does not name, is in every release. One that
-    this account does not see is hidden from it, or lost; taken for empty, it would be evidence.
+    SAFETY: every table, and every column that `later` does not name, is in every release. If this
+    account does not see one, it is hidden or lost; reading it as empty would be false evidence.
     """
 
     def __init__(self, session: Session, source: str, later: Mapping[str, Collection[str]]) -> None:
@@ -36,7 +36,7 @@ class Columns:
             raise Unreachable(self._source, f"no such table: {table.name}", Cause.RIGHTS)
 
     def of(self, table: TableClause) -> list[ColumnElement[Any]]:
-        """Every column we know of the table. Raises Unreachable if one should be there, and is not.
+        """Every known column of the table. Raises Unreachable if a needed column is missing.
 
         MariaDB hides a table that the account may not read; PostgreSQL refuses it by name.
         """

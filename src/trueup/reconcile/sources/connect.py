@@ -106,9 +106,9 @@ class ConfFiles:
 
 
 def usual_nova_conf() -> ConfFiles:
-    """What `nova-manage` reads where none is named: nova.conf and nova.conf.d, where they are.
+    """The files that `nova-manage` reads by default: nova.conf and nova.conf.d, if they exist.
 
-    Raises SettingsUnreadable where there is neither.
+    Raises SettingsUnreadable if neither exists.
     """
     files = cfg.find_config_files(project="nova", prog="nova-manage")
     folders = cfg.find_config_dirs(project="nova", prog="nova-manage")
@@ -226,7 +226,7 @@ def placement_database(path: Path) -> str:
 
 
 def host_defaults(path: Path) -> HostDefaults:
-    """What this nova.conf says of reservations and initial ratios. Raises SettingsUnreadable."""
+    """The reservations and initial ratios of this nova.conf. Raises SettingsUnreadable."""
     conf = cfg.ConfigOpts()
     known = HostDefaults()
     for field in fields(HostDefaults):
@@ -272,7 +272,7 @@ def read_quotas(path: Path) -> Quotas:
 
 
 def scheduler_of(path: Path) -> tuple[SchedulerOptions, NovaDatabases]:
-    """How Nova's scheduler decides, as its nova.conf says, and Nova's databases.
+    """The options of Nova's scheduler in this nova.conf, and Nova's databases.
 
     Raises SettingsUnreadable, SettingMissing, DatabaseUnusable.
     """
@@ -367,7 +367,7 @@ def _needed(
 
 
 def _misspelt(section: str, path: ConfFiles) -> str:
-    """A section whose name is nearly this one; empty: there is none."""
+    """A section with nearly this name; empty: there is no such section."""
     found: dict[str, dict[str, list[str]]] = {}
     for file in path.files:
         cfg.ConfigParser(str(file), found).parse()

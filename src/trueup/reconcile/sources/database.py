@@ -41,7 +41,7 @@ from sqlalchemy.pool import NullPool
 
 from trueup.reconcile.sources.errors import Cause, DatabaseUnusable, Unreachable
 
-# What servers and drivers say of the causes that an operator can remove.
+# The words of servers and drivers for causes that an operator can remove.
 _CAUSES = (
     (Cause.LOGIN, re.compile(r"\b(1044|1045|1698)\b|authentication failed|no pg_hba|role .* not")),
     (Cause.RIGHTS, re.compile(r"\b(1142|1143)\b|permission denied for")),
@@ -50,7 +50,7 @@ _CAUSES = (
 
 # Seconds in which a server must accept a connection.
 CONNECT_SECONDS = 10
-# Seconds in which it must have answered all queries: Nova's own limit for a cell.
+# Seconds in which it must answer all queries: Nova's own limit for a cell.
 ANSWER_SECONDS = 60
 BATCH_ROWS = 5000
 # Older builds of SQLite accept at most 999 parameters.
@@ -104,7 +104,7 @@ _READ_ONLY = {
 # Dialects that pack a batch into one text, and its maximum length; their default is a megabyte.
 _PACKING = frozenset({"mysql", "mariadb"})
 _PACKED_BYTES_MAX = 1 << 26
-# What a server answers as its own time, now and not when the transaction began, in UTC.
+# A server's own time in UTC: the time now, not when the transaction began.
 _CLOCKS = {
     "mysql": "UTC_TIMESTAMP(6)",
     "mariadb": "UTC_TIMESTAMP(6)",
@@ -170,7 +170,7 @@ class Session:
         return name in self._tables
 
     def folds_case(self, column: ColumnElement[Any]) -> bool:
-        """Whether the server takes names in this column for equal that differ in case only."""
+        """Whether the server treats names in this column as equal that differ only in case."""
         if self._connection.dialect.name not in _PACKING:
             return False
         named = text(
@@ -184,10 +184,9 @@ class Session:
     def columns(self, table: TableClause) -> frozenset[str]:
         """The columns of the table that this database has too; empty if there is no such table.
 
-        SAFETY: the columns are asked for by their names first, so an account needs a right to no
-        other. If one of them cannot be read, all columns are asked for: that tells which are
-        there, and fails if the account may not read them. A column without a right to it would
-        else look like one that an older release does not have.
+        SAFETY: the first query names the columns, so an account needs no right to others. If it
+        fails, a second query asks for all columns, which fails too if the account may not read
+        them. Otherwise a column without a right would look like a column of a later release.
         """
         if not self.has_table(table.name):
             return frozenset()
@@ -214,8 +213,8 @@ class Session:
     def batches(self, query: Select[Any], key: ColumnElement[Any]) -> Iterator[list[Row]]:
         """The rows of a query in batches, by increasing key, so that neither side holds all rows.
 
-        The key is one of the query's columns. It is never NULL, and belongs to the only table
-        that the conditions of the query use.
+        The key is a column of the query. It is never NULL, and belongs to the only table in the
+        query's conditions.
         """
         keys = select(key).where(*_conditions(query)).order_by(key).limit(BATCH_ROWS)
         last = self._last(keys)

@@ -11,7 +11,7 @@ class CloudError(Exception):
 
 
 class Cause(StrEnum):
-    """What keeps us from a source, as far as its answer tells."""
+    """Why a source cannot be read, as far as its answer tells."""
 
     UNKNOWN = "unknown"
     LOGIN = "login"
@@ -31,7 +31,7 @@ class Unreachable(CloudError):
 
 @dataclass(eq=False)
 class AccessDenied(CloudError):
-    """A service refused our credentials; `role` is the one that it lets do what we asked."""
+    """A service refused our credentials; `role` is the role that the request needs."""
 
     source: str
     reason: str
@@ -40,7 +40,7 @@ class AccessDenied(CloudError):
 
 @dataclass(eq=False)
 class LoginRefused(AccessDenied):
-    """Keystone refused the account itself, with which `source` was to be asked."""
+    """Keystone refused the account itself, before a request to `source`."""
 
 
 @dataclass(eq=False)
@@ -64,7 +64,7 @@ class MicroversionTooOld(CloudError):
 class SettingMissing(CloudError):
     """A configuration file of the project (nova or placement) lacks an option that we need.
 
-    `near` is a section of the file whose name differs by a letter or two; empty: there is none.
+    `near` is a section of the file with nearly the same name; empty: there is no such section.
     """
 
     path: str
@@ -101,7 +101,7 @@ class DatabaseUnusable(CloudError):
 
 @dataclass(eq=False)
 class NotOne(CloudError):
-    """A service has none, or several, of what was named: `kind` is flavor or image."""
+    """A service has no object, or several, with this name; `kind` is flavor or image."""
 
     source: str
     kind: str

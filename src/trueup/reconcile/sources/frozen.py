@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Neutron and hypervisors in memory, with what the facts have: a rehearsal writes to them."""
+"""A Neutron and hypervisors in memory, filled from facts: a rehearsal writes to them."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -33,7 +33,7 @@ class FrozenNeutron(Neutron):
     def set_profile(
         self, uuid: str, profile: Mapping[str, Any], revision: int | str | None
     ) -> Accepted:
-        """Replaces the profile. Nobody else writes here, so the revision is the one just read."""
+        """Replaces the profile. There is no other writer, so the revision is always current."""
         assert isinstance(revision, int)
         self._ports[uuid] = replace(
             self._ports[uuid],

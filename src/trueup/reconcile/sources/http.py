@@ -12,8 +12,8 @@ from keystoneauth1.adapter import Adapter
 from trueup.reconcile.sources.errors import AccessDenied, Cause, LoginRefused, Unreachable
 
 # A server may close a kept-alive connection at any time, even while a request is in transit (uWSGI
-# does so after each answer). Requests that only read are therefore repeated, after this delay. One
-# that is not answered in time is not repeated: it would take as long again.
+# does so after each answer). Requests that only read are therefore repeated, after this delay. A
+# request that timed out is not repeated: it would take as long again.
 ATTEMPTS = 3
 KEYSTONE = "Keystone"
 _DELAY_SECONDS = 0.05
@@ -21,8 +21,8 @@ _DELAY_SECONDS = 0.05
 # The header in which a service gives the number of a request.
 REQUEST_ID = "x-openstack-request-id"
 
-# SAFETY: a write is sent once, whatever a nova.conf says of retries: sent again after it was made,
-# it would be answered "conflict".
+# SAFETY: a write is sent once, whatever nova.conf says about retries: if the first one was made, a
+# second one would be answered with "conflict".
 _SENT_ONCE: dict[str, Any] = {"connect_retries": 0, "status_code_retries": 0}
 _READ_ONCE: dict[str, Any] = {"connect_retries": 0}
 
@@ -56,7 +56,7 @@ def _unreachable(source: str, adapter: Adapter, words: str) -> Unreachable:
         cause = Cause.PROXY
     elif "SSL" in words:
         cause = Cause.TLS
-    # keystoneauth appends urllib3's message, which repeats the same.
+    # keystoneauth appends urllib3's message, which says the same again.
     return Unreachable(source, words.split(": HTTP")[0], cause)
 
 
@@ -80,7 +80,7 @@ def well_formed(source: str) -> Iterator[None]:
 
 
 def error_code(response: Any) -> str:
-    """The code of an error document of Placement, or "" where it has none."""
+    """The code of an error document of Placement, or "" without one."""
     try:
         return str(response.json()["errors"][0].get("code", ""))
     except (ValueError, LookupError, TypeError, AttributeError):
@@ -88,10 +88,10 @@ def error_code(response: Any) -> str:
 
 
 def is_own_error(response: Any) -> bool:
-    """Whether a service itself, and no proxy on the way, gave this error document.
+    """Whether this error document comes from the service itself, not from a proxy.
 
-    A service numbers its answers in a header; Placement also in the document, so that a proxy that
-    only changes the status of an answer is told from it.
+    A service numbers its answers in a header. Placement also numbers them in the document, which
+    reveals a proxy that only changes the status of an answer.
     """
     number = response.headers.get(REQUEST_ID, "")
     try:

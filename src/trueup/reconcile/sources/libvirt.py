@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hypervisors over libvirt: the domains of each, to whom they belong, and their definitions.
+"""Hypervisors over libvirt: their domains, the owners of these, and their definitions.
 
 Nothing else uses libvirt's binding, which the extra `libvirt` installs.
 """
@@ -45,7 +45,7 @@ _STATES = (
 
 @dataclass(frozen=True, slots=True)
 class HostDomains:
-    """The domains of one host, or the reason why they could not be read."""
+    """The domains of one host, or the reason why they are unreadable."""
 
     host: str
     domains: tuple[Domain, ...] = ()
@@ -70,7 +70,7 @@ class Hypervisors:
         return self._uris.get(host) or self._pattern.format(host=host)
 
     def domains(self, hosts: Iterable[str]) -> Iterator[HostDomains]:
-        """The domains of each of these hosts, or the reason why there are none, in this order."""
+        """The domains of these hosts, or the reasons why they are unreadable, in this order."""
         with threads(AT_ONCE) as pool:
             yield from pool.map(self._read, hosts)
 
@@ -84,7 +84,7 @@ class Hypervisors:
             return found and self._text(found)
 
     def record(self, host: str, domain: str) -> DomainRecord | None:
-        """A domain's definition, and what is kept beside it; None: the host has no such domain.
+        """A domain's definition and its state on disk; None: the host has no such domain.
 
         Raises Unreachable.
         """
@@ -114,11 +114,11 @@ class Hypervisors:
         return ""
 
     def undefine(self, host: str, domain: str, discards: Collection[str]) -> str:
-        """Remove the definition of a domain; "" if libvirt does, else why not.
+        """Remove the definition of a domain; "" if it was removed, else the reason.
 
-        Disks are kept, and so is what `discards` (as `steps.Discard`) does not name. SAFETY: the
-        state of the guest is read right before; one that runs is stopped only with "guest", and
-        one that starts in between gets its definition back. Raises Unreachable.
+        Disks are kept, and so is everything that `discards` (as `steps.Discard`) does not name.
+        SAFETY: the guest's state is read immediately before. A running guest is stopped only with
+        "guest", and a guest that starts in between gets its definition back. Raises Unreachable.
         """
         with self._writing(host) as connection:
             try:
@@ -129,7 +129,7 @@ class Hypervisors:
                 if found.isActive():
                     found.destroy()
                 if _domain_of(connection, domain) is None:
-                    # It had no definition beside its guest.
+                    # The domain was transient: without its guest it has no definition.
                     return ""
                 found.undefineFlags(self._undefine_flags(_parsed(text, host), discards))
                 if _domain_of(connection, domain) is not None:
@@ -143,7 +143,7 @@ class Hypervisors:
         flags = 0
         if "managed-save" in discards:
             flags |= self._libvirt.VIR_DOMAIN_UNDEFINE_MANAGED_SAVE
-        # libvirt's drivers refuse flags about what a domain cannot have.
+        # libvirt's drivers refuse flags for devices that a domain cannot have.
         if root.find("os/nvram") is not None or root.find("os/loader") is not None:
             lost = "nvram" in discards
             flags |= (
@@ -192,11 +192,11 @@ class Hypervisors:
             connection = self._libvirt.openReadOnly(self.uri(host))
             try:
                 found = connection.listAllDomains(0)
-                rows = [(one.XMLDesc(0), one.state()[0]) for one in found]
+                rows = [(domain.XMLDesc(0), domain.state()[0]) for domain in found]
             finally:
                 connection.close()
             domains = (parse_domain(text, state, host) for text, state in rows)
-            return HostDomains(host, tuple(sorted(domains, key=lambda one: one.uuid)))
+            return HostDomains(host, tuple(sorted(domains, key=lambda domain: domain.uuid)))
         except self._libvirt.libvirtError as error:
             return HostDomains(host, reason=str(error))
         except Unreachable as silence:
@@ -206,17 +206,19 @@ class Hypervisors:
 def status_of(replies: Iterable[HostDomains]) -> SourceStatus:
     """One status for all hypervisors.
 
-    A hypervisor that does not answer is named in it, but does not make the coverage incomplete: a
-    dead host, from which instances were evacuated, cannot answer.
+    It names each hypervisor that does not answer, but the coverage stays complete: a dead host from
+    which instances were evacuated cannot answer.
     """
     every = tuple(replies)
     return SourceStatus(
         LIBVIRT,
         answered=True,
-        rows=sum(len(one.domains) for one in every),
+        rows=sum(len(reply.domains) for reply in every),
         read_via="API",
         unsupported=tuple(
-            Unsupported(DOMAINS_OF.format(one.host), one.reason) for one in every if one.reason
+            Unsupported(DOMAINS_OF.format(reply.host), reply.reason)
+            for reply in every
+            if reply.reason
         ),
     )
 
@@ -224,13 +226,15 @@ def status_of(replies: Iterable[HostDomains]) -> SourceStatus:
 def parse_domain(text: str, state: int, host: str) -> Domain:
     """A domain from its XML. Raises Unreachable if this is not the XML of a domain.
 
-    `ours` says whether Nova made the domain: then it has Nova's metadata.
+    `ours` says whether Nova made the domain, which then has Nova's metadata.
     """
     root = _parsed(text, host)
     uuid, name = root.findtext("uuid"), root.findtext("name")
     if not uuid or not name:
         raise Unreachable(host, "a domain has no uuid or no name")
-    instances = (one for one in root.findall("metadata/{*}instance") if one.tag.startswith(_NOVA))
+    instances = (
+        element for element in root.findall("metadata/{*}instance") if element.tag.startswith(_NOVA)
+    )
     instance = next(instances, None)
     return Domain(
         uuid=uuid.lower(),
@@ -241,13 +245,13 @@ def parse_domain(text: str, state: int, host: str) -> Domain:
         project=_attribute(instance, "{*}owner/{*}project", "uuid"),
         flavor=_attribute(instance, "{*}flavor", "name"),
         mediated_devices=tuple(
-            one.get("uuid", "") for one in _sources(root, "hostdev[@type='mdev']")
+            address.get("uuid", "") for address in _sources(root, "hostdev[@type='mdev']")
         ),
         # A network interface may be a virtual function as well.
         host_devices=tuple(
-            _address(one)
+            _address(address)
             for kind in ("hostdev[@type='pci']", "interface[@type='hostdev']")
-            for one in _sources(root, kind)
+            for address in _sources(root, kind)
         ),
     )
 
@@ -263,12 +267,12 @@ def _parsed(text: str, host: str) -> Element:
 
 
 def _domain_of(connection: Any, uuid: str) -> Any:
-    """A domain that this hypervisor has, running or not; None: it has none with this uuid."""
-    return {one.UUIDString(): one for one in connection.listAllDomains(0)}.get(uuid)
+    """The domain with this uuid, running or not; None: this hypervisor does not have it."""
+    return {domain.UUIDString(): domain for domain in connection.listAllDomains(0)}.get(uuid)
 
 
 def _disks(root: Element) -> Iterator[str]:
-    """Where the disks of a domain are; empty drives are left out."""
+    """The paths or names of a domain's disks; empty drives are left out."""
     for source in root.findall("devices/disk/source"):
         where = source.get("file") or source.get("dev") or source.get("name")
         if where:

@@ -16,7 +16,7 @@ from trueup.reconcile.sources.database import Database, Session
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.http import KEYSTONE, document_of, send_request, well_formed
 
-# The class of quotas that is of every project: Nova reads no other.
+# The class of quotas that applies to every project: Nova reads no other.
 _EVERY_PROJECT = "default"
 _UNLIMITED = -1
 _OF_PROJECTS = table("quotas", *map(column, ("id", "project_id", "resource", "hard_limit")))
@@ -25,7 +25,7 @@ _OF_CLASSES = table("quota_classes", *map(column, ("id", "class_name", "resource
 
 @dataclass(frozen=True, slots=True)
 class LimitEndpoint:
-    """For which service and region Nova's limits are registered, as [oslo_limit] says."""
+    """The service and region of Nova's registered limits, as [oslo_limit] says."""
 
     endpoint: str | None = None
     service_name: str | None = None
@@ -59,7 +59,7 @@ def _amount(limit: int | None) -> int:
 
 
 def unified_limits(keystone: Adapter, of: LimitEndpoint) -> Limits:
-    """The limits that are registered for Nova. Raises Unreachable, AccessDenied."""
+    """The limits in Keystone that are registered for Nova. Raises Unreachable, AccessDenied."""
     service, region = _registered_for(keystone, of)
     asked = {"service_id": service} | ({"region_id": region} if region else {})
     with well_formed(KEYSTONE):
@@ -90,7 +90,7 @@ def _registered_for(keystone: Adapter, of: LimitEndpoint) -> tuple[str, str | No
 
 
 def _only(keystone: Adapter, what: str, asked: Mapping[str, str | None]) -> Any:
-    """The only one that there is. Raises Unreachable."""
+    """The only row of this kind. Raises Unreachable if there is no row, or several."""
     named = {key: word for key, word in asked.items() if word}
     rows = list(_listed(keystone, what, named))
     if len(rows) != 1:

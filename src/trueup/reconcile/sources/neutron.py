@@ -13,7 +13,7 @@ from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.http import document_of, send_request, well_formed
 
 PORTS_IN_PAGE = 1000
-# With more of them, the URL is longer than some servers accept.
+# With more devices, the URL is longer than some servers accept.
 DEVICES_IN_REQUEST = 100
 # PERF: a port's complete document is ten times as long. Neutron reads only the requested fields.
 FIELDS = (
@@ -39,7 +39,7 @@ class Neutron:
         self._adapter = adapter
 
     def offered(self) -> bool:
-        """Whether the catalog has Neutron; True if it cannot be read, and then `ports` raises."""
+        """Whether the catalog has Neutron. True if it is unreadable: then `ports` raises."""
         try:
             return self._adapter.get_endpoint() is not None
         except exceptions.ClientException:
@@ -85,7 +85,7 @@ class Neutron:
         return row
 
     def set_profile(self, uuid: str, profile: Mapping[str, Any], revision: int | str | None) -> Any:
-        """The response to replacing a port's binding profile, if it still has this revision."""
+        """Replace a port's binding profile if it still has this revision; return the response."""
         return send_request(
             NEUTRON,
             self._adapter,
@@ -113,7 +113,7 @@ class Neutron:
         wanted = sorted(devices)
         for start in range(0, len(wanted), DEVICES_IN_REQUEST):
             some = wanted[start : start + DEVICES_IN_REQUEST]
-            yield from self._rows("".join(f"&device_id={quote(one)}" for one in some))
+            yield from self._rows("".join(f"&device_id={quote(device)}" for device in some))
 
     def _rows(self, chosen: str) -> Iterator[Mapping[str, Any]]:
         fields = "&".join(f"fields={name}" for name in FIELDS)
@@ -156,7 +156,7 @@ def parse_port(row: Mapping[str, Any]) -> Port:
 
 
 def allocation_in(profile: Mapping[str, Any], port: str) -> Mapping[str, str] | None:
-    """Provider by request group, as a binding profile names them."""
+    """The allocation in a binding profile: request group → provider."""
     allocation = profile.get("allocation")
     # Before Xena a port requested one group without an id, and its profile named one provider.
     return {port: allocation} if allocation and isinstance(allocation, str) else allocation or None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notes about one source: values that could not be read, and kinds of facts it cannot give."""
+"""Notes about one source: unreadable values, and kinds of facts that it cannot give."""
 
 from dataclasses import dataclass
 

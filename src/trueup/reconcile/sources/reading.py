@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Converts the values of database rows, and notes each one that cannot be understood."""
+"""Converts the values of database rows, and notes each value that cannot be understood."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -19,9 +19,9 @@ Read = TypeVar("Read")
 
 
 class Reader:
-    """Converts the values of one table's rows, and notes what it cannot read.
+    """Converts the values of one table's rows, and notes unreadable values.
 
-    `uuid` and `flag` raise for a row that `every` then leaves out.
+    If `uuid` or `flag` raises, `every` leaves out the row.
     """
 
     def __init__(self, table: str, notes: Notes, key: str = "id") -> None:
@@ -44,9 +44,9 @@ class Reader:
         self._notes.add(self._table, getattr(row, self._key, None), column, reason)
 
     def uuid(self, row: Row, column: str) -> str:
-        """A UUID; "" for NULL. Raises ValueError for what no release writes in its place.
+        """A UUID; "" for NULL. Raises ValueError for text that no release writes.
 
-        SAFETY: another form of a UUID is lost with its row, so that no rule has to compare forms.
+        SAFETY: a row with another form of a UUID is left out, so that no rule has to compare forms.
         """
         value = getattr(row, column)
         known = self._canonical.get(value)
@@ -61,7 +61,7 @@ class Reader:
         raise ValueError(f"{column} is {text!r}, and no release of Nova writes such a UUID")
 
     def moment(self, row: Row, column: str) -> datetime | None:
-        """A time in UTC without a zone. None for NULL, for 1970, and for what is not a time."""
+        """A time in UTC without a zone. None for NULL, for 1970, and for text that is no time."""
         value = getattr(row, column)
         if value is None:
             return None
@@ -72,7 +72,7 @@ class Reader:
         return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
 
     def number(self, row: Row, column: str) -> int | None:
-        """A whole number. None for NULL, and for what is no whole number, as text in SQLite."""
+        """A whole number. None for NULL and for any other value, such as text in SQLite."""
         value = getattr(row, column)
         if value is None or isinstance(value, int):
             return value
@@ -96,7 +96,7 @@ class Reader:
         return self.flag(row, "deleted")
 
     def document(self, row: Row, column: str) -> Any:
-        """A JSON document. None for NULL, and for what is not JSON."""
+        """A JSON document. None for NULL, and for text that is not JSON."""
         if not getattr(row, column):
             return None
         try:

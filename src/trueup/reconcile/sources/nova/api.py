@@ -49,9 +49,9 @@ NEEDED, NEWEST_USED = 59, 98
 NAMES_DOWN_CELLS = 69
 ROWS_IN_PAGE = 1000
 PARALLEL_REQUESTS = 8
-# Nova waits 60 s for the cells that are down, for all of them at once, and answers with what the
-# others have. For one request it may ask the cells several times: for a page of servers twice, for
-# the instances and for their block devices.
+# Nova waits 60 s for the cells that are down, for all of them at once, and answers with the rows of
+# the others. One request may ask the cells several times: a page of servers asks twice, for the
+# instances and for their block devices.
 ANSWER_SECONDS = 3 * 60 + 10
 
 ANSWERING_CELLS = NovaCell(API_CELL, NOVA_API, url="")
@@ -76,7 +76,7 @@ class NovaApi:
         self._asking = Lock()
 
     def cells(self) -> tuple[NovaCell, ...]:
-        """The cell of everything that the API returns, and the one for cells that are down."""
+        """The cell for everything that the API returns, and the one for cells that are down."""
         with self._asking:
             self._first_page = self._services = None
             self._seen = {}
@@ -101,7 +101,7 @@ class NovaApi:
     def registry(self, cells: Iterable[NovaCell], uuids: Iterable[str] | None = None) -> Registry:
         """Host aggregates, and the kinds of facts that the API does not have.
 
-        An aggregate without a uuid is noted and left out, as where databases are read.
+        An aggregate without a UUID is noted and left out, as in the databases.
         """
         rows = self._parsed(self._get("/os-aggregates"), "aggregates", documents.host_aggregate)
         notes = Notes()
@@ -117,7 +117,7 @@ class NovaApi:
     def contents(self, cell: NovaCell, counted: CountInstances = lambda _: None) -> CellContents:
         """All servers that are not deleted, their migrations, and all hosts.
 
-        For DOWN_CELLS, raises Unreachable unless the API reports cells that are down, and none is.
+        For DOWN_CELLS, raises Unreachable if a cell is down, or if the API cannot tell.
         """
         if cell.uuid == DOWN_CELLS.uuid:
             return self.hosts(cell)
@@ -160,28 +160,28 @@ class NovaApi:
             return ()
         found = hypervisors_called(uuid, name, self._send, self._silent_hosts)
         nodes = self._each(found, lambda row: documents.compute_node(row, ANSWERING_CELLS.uuid))
-        return tuple(one for one in nodes if one.uuid == uuid or one.node == name)
+        return tuple(node for node in nodes if node.uuid == uuid or node.node == name)
 
     def instance_ids(self, cell: NovaCell, wanted: InstanceFilter) -> InstanceIds:
         """The servers that match the filter, listed by host and by project."""
         if cell.uuid == DOWN_CELLS.uuid:
             return InstanceIds()
         filters = _filters(wanted)
-        living = [f"{_ALIVE}{one}" for one in filters]
-        living += [f"{_DELETED}&status=SOFT_DELETED{one}" for one in filters]
-        gone = [f"{_DELETED}{one}" for one in filters] if wanted.deleted else []
+        living = [f"{_ALIVE}{query}" for query in filters]
+        living += [f"{_DELETED}&status=SOFT_DELETED{query}" for query in filters]
+        gone = [f"{_DELETED}{query}" for query in filters] if wanted.deleted else []
         listed = self._known(chain.from_iterable(map(self._pages, (*living, *gone))))
         # PERF: a server whose document was in a list is not read again.
-        self._seen |= {one.uuid: one for one in listed}
+        self._seen |= {server.uuid: server for server in listed}
         return InstanceIds(
-            frozenset(one.uuid for one in listed if not one.deleted),
-            frozenset(one.uuid for one in listed if one.deleted),
+            frozenset(server.uuid for server in listed if not server.deleted),
+            frozenset(server.uuid for server in listed if server.deleted),
         )
 
     def instances(self, cell: NovaCell, uuids: Iterable[str]) -> CellContents:
         """These servers, alive or deleted, and migrations of them or with these UUIDs.
 
-        A server that Nova lists and shows in contradiction is returned in both ways.
+        A server whose listing contradicts its own document is returned in both forms.
         """
         wanted = frozenset(uuids)
         if cell.uuid == DOWN_CELLS.uuid:
@@ -202,7 +202,9 @@ class NovaApi:
         if cell.uuid == DOWN_CELLS.uuid:
             return CellContents()
         with threads(PARALLEL_REQUESTS) as pool:
-            servers = [one for one in pool.map(self._server, sorted(uuids)) if one is not None]
+            servers = [
+                server for server in pool.map(self._server, sorted(uuids)) if server is not None
+            ]
         return CellContents(
             instances=tuple(servers), migrations=self._moves_of(frozenset(moves_of))
         )
@@ -218,7 +220,7 @@ class NovaApi:
         wanted = tuple(uuids)
         found = self.lookup(ANSWERING_CELLS, wanted, wanted)
         servers = (*found.instances, *self._listed_otherwise(wanted, found.instances))
-        moving = {one.instance for one in found.migrations if one.under_way}
+        moving = {move.instance for move in found.migrations if move.under_way}
         return {row.uuid: instance_state(row, moving=row.uuid in moving) for row in servers}
 
     def flavors(self) -> tuple[Flavor, ...]:
@@ -229,7 +231,7 @@ class NovaApi:
         """There is nothing to release."""
 
     def _compute_nodes(self) -> tuple[ComputeNode, ...]:
-        """Compute nodes. None while a cell is down: then Nova 34.0.0 answers HTTP 500."""
+        """Compute nodes. Empty while a cell is down: then Nova 34.0.0 answers HTTP 500."""
         try:
             rows = list(self._pages("/os-hypervisors/detail?", "hypervisors"))
         except Unreachable:
@@ -248,8 +250,8 @@ class NovaApi:
                 f"Nova's API supports 2.{self.newest_minor()}, and reports cells that are down only"
                 f" from 2.{NAMES_DOWN_CELLS} on",
             )
-        # PARITY: a full page of other servers omits those in cells that are down, and so do all
-        # pages after the first. Therefore services are read too.
+        # PARITY: a full first page, and all later pages, omit servers in cells that are down.
+        # Therefore services are read too.
         silent = [row for row in self._first_servers() if row.get("status") == UNKNOWN]
         hosts = self._silent_hosts()
         if silent or hosts:
@@ -301,21 +303,21 @@ class NovaApi:
     def _listed_otherwise(
         self, uuids: Iterable[str], shown: Iterable[Instance]
     ) -> tuple[Instance, ...]:
-        """Living servers that Nova lists on another host than it shows, or does not show as alive.
+        """Living servers in Nova's list whose own document names another host, or is not alive.
 
-        SAFETY: Nova shows a server from the cell that its mapping names, and lists those of all
-        cells. So the two contradict each other after a mapping was lost or a database restored. To
-        tell this from a move that ended in between, such a server is shown a second time.
+        SAFETY: Nova reads a server's document from the cell that its mapping names, and lists the
+        servers of all cells. So the two contradict each other if a mapping was lost or a database
+        restored. To exclude a move that ended in between, such a document is read a second time.
         """
         with threads(PARALLEL_REQUESTS) as pool:
-            pages = pool.map(lambda one: list(self._pages(f"{_ALIVE}&uuid={one}")), sorted(uuids))
+            pages = pool.map(lambda uuid: list(self._pages(f"{_ALIVE}&uuid={uuid}")), sorted(uuids))
             listed = self._known(chain.from_iterable(pages))
         places = frozenset(map(_place, shown))
-        others = [one for one in listed if _place(one) not in places]
+        others = [server for server in listed if _place(server) not in places]
         if others:
-            again = self.lookup(ANSWERING_CELLS, {one.uuid for one in others}).instances
+            again = self.lookup(ANSWERING_CELLS, {server.uuid for server in others}).instances
             places = frozenset(map(_place, again))
-        return tuple(one for one in others if _place(one) not in places)
+        return tuple(server for server in others if _place(server) not in places)
 
     def _known(self, rows: Iterable[Document]) -> tuple[Instance, ...]:
         known = (row for row in rows if row.get("status") != UNKNOWN)
@@ -326,15 +328,15 @@ class NovaApi:
 
         The API cannot find a migration by its UUID, so for those all migrations are read.
         """
-        if uuids == frozenset(one.uuid for one in servers):
+        if uuids == frozenset(server.uuid for server in servers):
             return self._moves_of(uuids)
         every = self._migrations()
-        return tuple(one for one in every if one.uuid in uuids or one.instance in uuids)
+        return tuple(move for move in every if move.uuid in uuids or move.instance in uuids)
 
     def _moves_of(self, instances: frozenset[str]) -> tuple[Migration, ...]:
         """Migrations of these servers."""
         if len(instances) > ROWS_IN_PAGE:
-            return tuple(one for one in self._migrations() if one.instance in instances)
+            return tuple(move for move in self._migrations() if move.instance in instances)
         with threads(PARALLEL_REQUESTS) as pool:
             found = pool.map(self._migrations, sorted(instances))
             return tuple(chain.from_iterable(found))
@@ -398,10 +400,10 @@ def _place(server: Instance) -> tuple[str, bool, str | None, str | None]:
 
 def _filters(wanted: InstanceFilter) -> list[str]:
     """The query strings that list the servers: one for each host and project."""
-    hosts = [""] if wanted.hosts is None else [f"&host={quote(one)}" for one in wanted.hosts]
+    hosts = [""] if wanted.hosts is None else [f"&host={quote(host)}" for host in wanted.hosts]
     projects = (
         [""]
         if wanted.projects is None
-        else [f"&project_id={quote(one)}" for one in wanted.projects]
+        else [f"&project_id={quote(project)}" for project in wanted.projects]
     )
     return sorted(host + project for host in hosts for project in projects)

@@ -84,7 +84,7 @@ class CellReading:
         return any(self._session.rows(queries.one_row(table)) for table in asked)
 
     def hardware(self) -> dict[str, Hardware]:
-        """What each of its compute nodes has, by uuid; those of deleted rows are left out."""
+        """The hardware of each compute node that is not deleted, by uuid."""
         rows = self._rows(queries.every(self._columns, tables.hardware), tables.hardware)
         return {str(row.uuid).lower(): host_rows.hardware(row) for row in rows if not row.deleted}
 
@@ -111,15 +111,15 @@ class CellReading:
         return host_rows.compute_service(reader, row, cell, self._down_after)
 
     def _heartbeat(self, services: Iterable[Row]) -> datetime | None:
-        """When any service last reported. What it cannot read is noted where that matters."""
+        """The last report of any service. Unreadable times are noted by other readers."""
         reader = Reader(tables.services.name, Notes())
         times = (host_rows.last_seen(reader, row) for row in services if not row.deleted)
         return max((moment for moment in times if moment), default=None)
 
     def _ahead(self) -> timedelta | None:
-        """By how much the clock of the database is ahead of ours, to a second.
+        """How far the clock of the database is ahead of ours, in whole seconds.
 
-        What the query itself takes is no difference between the clocks.
+        The time that the query takes does not count.
         """
         before = now()
         clock = self._session.clock()
@@ -155,8 +155,8 @@ class CellReading:
         )
 
     def lookup(self, uuids: Sequence[str], moves_of: Sequence[str]) -> CellContents:
-        """The rows with these uuids of instances and migrations, alive, deleted or archived; and
-        the migrations of `moves_of`.
+        """The instances and migrations with these uuids, alive, deleted or archived; and the
+        migrations of `moves_of`.
         """
         return CellContents(
             instances=self._named(uuids),
@@ -203,7 +203,7 @@ class CellReading:
                 for row in self._session.rows_of(query, key, wanted)
             }
             read = self._read(instance_rows.migration, table, rows.values())
-            # Archived with its instance, it is deleted, whatever the row says.
+            # A migration that was archived with its instance is deleted, whatever its row says.
             archived = table is tables.shadow_migrations
             found += (replace(row, deleted=True) if archived else row for row in read)
         return tuple(found)
@@ -232,8 +232,8 @@ class CellReading:
     def _images(self, uuids: Sequence[str] | None) -> Mapping[str, Mapping[str, str]]:
         """The image properties of each instance, without the prefix `image_`.
 
-        SAFETY: Nova writes one at least for each instance. One that is not here has lost its rows:
-        nobody knows what its image asks for.
+        SAFETY: Nova writes at least one for each instance. An instance without any has lost its
+        rows, so its image's requests are unknown.
         """
         images: dict[str, Mapping[str, str]] = {}
         table = tables.system_metadata

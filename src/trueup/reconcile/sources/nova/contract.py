@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every reader of Nova offers, and the values that it returns. No SQL and no HTTP here."""
+"""The methods of every reader of Nova, and the values that they return. No SQL, no HTTP."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from trueup.reconcile.facts import (
 )
 from trueup.reconcile.sources.notes import NOTHING_NOTED, Noted
 
-# The uuids of the two cells of a Nova that is read over its API, in which it is one and names none.
+# The uuids of the two cells of a Nova that is read over its API, which does not name its cells.
 API_CELL, DOWN_CELL = "nova-api", "cells-that-are-down"
 
 # Called with the number of instances that have been read so far.
@@ -46,8 +46,8 @@ class InstanceFilter:
     """Which instances of a cell to look for; None for a field means that it does not filter.
 
     With `deleted`, deleted and archived instances of the projects are returned as well; `hosts`
-    does not apply to them. With `hosts`, those that name no host and one of `nodes` are returned as
-    well; Nova's API has no such filter.
+    does not apply to them. With `hosts`, instances that name no host but one of `nodes` are
+    returned as well; Nova's API has no such filter.
     """
 
     hosts: frozenset[str] | None = None
@@ -66,11 +66,11 @@ class InstanceIds:
 
 @dataclass(frozen=True, slots=True)
 class CellContents:
-    """What was read of one cell: instances with their devices and migrations, and hosts.
+    """The facts that were read of one cell: instances with devices and migrations, and hosts.
 
-    `heartbeat` is when any of its services, of whatever kind, last reported; None where there is
-    none, or where a replica is not to be feared, as over Nova's API. `ahead` is by how much the
-    clock of the cell's database is ahead of ours; None where it is not known.
+    `heartbeat` is the last report of any of its services, of any kind; None if there is no report,
+    or if the source cannot be a replica, as Nova's API. `ahead` is how far the clock of the cell's
+    database is ahead of ours; None if unknown.
     """
 
     instances: tuple[Instance, ...] = ()
@@ -98,11 +98,10 @@ class CellContents:
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """What Nova keeps outside its cells, in its API database.
+    """Nova's facts outside its cells, in its API database.
 
-    `request_specs` are the instances that have one. `specs` are their contents, which are read
-    only for instances that were asked for. `folds_case` says that the source compares names of
-    hosts without case.
+    `request_specs` are the instances that have a request spec. `specs` are the contents, which are
+    read only for requested instances. `folds_case`: the source compares host names without case.
     """
 
     build_requests: tuple[BuildRequest, ...] = ()
@@ -121,7 +120,9 @@ class Registry:
             return name.rstrip(" ").casefold() if self.folds_case else name
 
         return frozenset(
-            one.uuid for one in self.host_aggregates if compared(host) in map(compared, one.hosts)
+            aggregate.uuid
+            for aggregate in self.host_aggregates
+            if compared(host) in map(compared, aggregate.hosts)
         )
 
     @property
@@ -159,7 +160,7 @@ class Nova(Protocol):
         """Every cell, also cell0 and disabled ones."""
 
     def registry(self, cells: Iterable[NovaCell], uuids: Iterable[str] | None = ...) -> Registry:
-        """The registry; with `uuids`, what is kept per instance is read for these only."""
+        """The registry; with `uuids`, rows of instances are read for these only."""
 
     def contents(self, cell: NovaCell, counted: CountInstances = ...) -> CellContents:
         """Everything in a cell that is not deleted."""
@@ -168,7 +169,7 @@ class Nova(Protocol):
         """A cell's compute nodes and services."""
 
     def service_reports(self, cell: NovaCell, host: str) -> CellContents:
-        """The compute services of one host, and when any service of the cell last reported."""
+        """The compute services of one host, and the last report of any service of the cell."""
 
     def compute_nodes(self, cell: NovaCell, uuid: str, name: str = ...) -> tuple[ComputeNode, ...]:
         """The compute nodes with this uuid, or with this name if one is given. With databases also
@@ -192,9 +193,9 @@ class Nova(Protocol):
         """The migrations from or to a host that are not deleted."""
 
     def instance_states(self, cell: str, uuids: Iterable[str]) -> Mapping[str, InstanceState]:
-        """The states of these instances now; one that the cell does not know is left out.
+        """The states of these instances now; instances that the cell does not know are left out.
 
-        With databases, one that another cell has too has the uuid of that cell.
+        With databases, the state of an instance that is also in another cell names that cell.
         """
 
     def flavors(self) -> tuple[Flavor, ...]:

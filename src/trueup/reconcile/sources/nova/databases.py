@@ -60,8 +60,8 @@ Fetched = TypeVar("Fetched")
 class CellOptions:
     """How the databases of cells are reached.
 
-    `urls`, by a cell's name or uuid, override the URL of its mapping. A database that has not
-    answered within `seconds` counts as silent in this run. `service_down_after` is Nova's
+    `urls`, by a cell's name or uuid, override the URL of its mapping. A database that does not
+    answer within `seconds` counts as silent in this run. `service_down_after` is Nova's
     `service_down_time`.
     """
 
@@ -126,11 +126,11 @@ class NovaDatabases:
         return self._not_lost(cell, self._ask_cell(cell, lambda reading: reading.hosts()))
 
     def hardware(self, cell: NovaCell) -> dict[str, Hardware]:
-        """What each compute node of a cell has, by uuid."""
+        """The hardware of each compute node of a cell, by uuid."""
         return self._ask_cell(cell, lambda reading: reading.hardware())
 
     def schedule(self, uuid: str) -> Schedule | None:
-        """What the scheduler knows of a server and of hosts; None: Nova has no request of it.
+        """The scheduler's inputs for a server, and hosts; None: Nova has no request of the server.
 
         Raises NotARequest. A cell that does not answer is named, and its hosts are left out.
         """
@@ -166,7 +166,7 @@ class NovaDatabases:
 
     def _living(self, cell: NovaCell) -> tuple[ComputeService, ...]:
         services = self._ask_cell(cell, lambda reading: reading.hosts()).services
-        return tuple(one for one in services if not one.deleted)
+        return tuple(service for service in services if not service.deleted)
 
     def _ask_session(
         self, cell: NovaCell, fetch: Callable[[Session, str, str], Fetched]
@@ -203,37 +203,38 @@ class NovaDatabases:
     def instance_states(self, cell: str, uuids: Iterable[str]) -> dict[str, InstanceState]:
         """The states of instances as they are now in the cell with this uuid.
 
-        One that another cell has alive too, or that is mapped to another cell, has that cell's
-        uuid. The cells are read anew: one may have been mapped since.
+        If an instance is also alive in another cell, or is mapped to one, its state has that cell's
+        uuid. The cells are read again, because another one may have been mapped since.
         """
-        wanted, cells = tuple(uuids), {one.uuid: one for one in self.cells()}
+        wanted, cells = tuple(uuids), {nova_cell.uuid: nova_cell for nova_cell in self.cells()}
         if cell not in cells:
             return {}
         found = self.lookup(cells[cell], wanted, moves_of=wanted)
-        moving = {one.instance for one in found.migrations if one.under_way}
+        moving = {move.instance for move in found.migrations if move.under_way}
         # If there is also a row that is not archived, the archived one is an earlier instance's.
         rows = sorted(found.instances, key=lambda row: row.archived, reverse=True)
         states = {row.uuid: instance_state(row, moving=row.uuid in moving) for row in rows}
         elsewhere = self._elsewhere(cells.pop(cell), cells.values(), wanted)
         moved = {uuid: elsewhere[uuid] for uuid in states.keys() & elsewhere.keys()}
-        return states | {uuid: replace(states[uuid], cell=one) for uuid, one in moved.items()}
+        return states | {
+            uuid: replace(states[uuid], cell=cell_uuid) for uuid, cell_uuid in moved.items()
+        }
 
     def _elsewhere(
         self, cell: NovaCell, others: Iterable[NovaCell], uuids: Sequence[str]
     ) -> dict[str, str]:
-        """Of these instances of a cell, those that another cell has too, with its uuid.
+        """Those of these instances that are also in another cell, with that cell's uuid.
 
-        Without a cell in its mapping, an instance is in the cell "". SAFETY: of a cell that does
-        not answer nothing is known, as when the plan was made; then the mapping says which cell has
-        the instance.
+        An instance whose mapping has no cell is in the cell "". SAFETY: if a cell does not answer,
+        its instances are unknown, as when the plan was made; then only the mapping names a cell.
         """
-        known = {one.number: one.uuid for one in (cell, *others)}
+        known = {nova_cell.number: nova_cell.uuid for nova_cell in (cell, *others)}
         mappings = self._ask_registry(
             lambda session: read_mappings(session, API_DATABASE, known, uuids)
         )
         found = {row.instance: row.cell or "" for row in mappings if row.cell != cell.uuid}
         for other in others:
-            # PERF: a cell that hangs is waited for once, and not before each step.
+            # PERF: a hanging cell costs its time limit once, not before each step.
             if other.uuid in self._silent:
                 continue
             try:
@@ -256,9 +257,9 @@ class NovaDatabases:
         """The same contents. Raises Unreachable if hosts or instances of the cell are lost.
 
         SAFETY: an empty answer proves nothing. An instance that looks deleted may be alive in a
-        cell whose database was lost and made again. But a new cell has no mappings yet, or has
-        nova-computes of bare metal, which are mapped before they have nodes; and of a cell without
-        hosts, all instances may be archived while some of their mappings stayed.
+        cell whose database was lost and recreated. But a new cell has no mappings yet, or has
+        nova-computes of bare metal, which are mapped before they have nodes. And in a cell without
+        hosts, all instances may be archived while some of their mappings are left.
         """
         if self._has_rows(cell, tables.instances):
             return found
@@ -281,8 +282,8 @@ class NovaDatabases:
     def _refuse_lost_instances(self, cell: NovaCell) -> None:
         """Raises Unreachable if a cell with hosts and without instances has lost instances.
 
-        Nova deletes the mapping of an instance that it archives. The cell is asked after its
-        mappings: Nova maps an instance only after it has made its row, maybe a moment ago.
+        Nova deletes the mapping of an instance that it archives. The mappings are read before the
+        cell: Nova maps an instance after it has made its row, maybe a moment ago.
         """
         mapped = self._ask_registry(lambda session: read_mapped_to(session, cell.number))
         lost = mapped - {row.uuid for row in self.lookup(cell, mapped).instances}

@@ -12,7 +12,7 @@ from trueup.reconcile.sources.errors import NotOne
 from trueup.reconcile.sources.http import document_of, send_request, well_formed
 
 SOURCE = "Nova's API"
-# The first in which a flavor has its extra specs (Rocky).
+# The first microversion in which a flavor has its extra specs (Rocky).
 _MICROVERSION = "2.61"
 
 
@@ -31,7 +31,7 @@ def read_flavors(adapter: Adapter) -> tuple[Flavor, ...]:
     rows = list(_every(adapter))
     with well_formed(SOURCE):
         found = [_flavor(row) for row in rows if not row["OS-FLV-DISABLED:disabled"]]
-    return tuple(sorted(found, key=lambda one: one.name))
+    return tuple(sorted(found, key=lambda flavor: flavor.name))
 
 
 def _flavor(row: Any) -> Flavor:

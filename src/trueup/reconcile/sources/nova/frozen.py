@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Nova that says what the facts say: the one that a rehearsal asks and writes to."""
+"""A Nova in memory, filled from facts: a rehearsal reads it and writes to it."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -35,9 +35,9 @@ class Accepted:
 
 
 class FrozenNova:
-    """Reads facts in place of Nova, as `contract.Nova` says; its compute services can be written.
+    """A `contract.Nova` that reads facts, and whose compute services can be written.
 
-    `facts` are what it says now.
+    `facts` are its present contents.
     """
 
     read_via = "facts"
@@ -132,7 +132,7 @@ class FrozenNova:
         """The states of instances as the facts have them."""
         wanted = set(uuids)
         moving = {row.instance for row in self.facts.migrations if row.under_way}
-        # A row that was archived besides one that is not tells of an earlier life.
+        # If there is also a row that is not archived, the archived one is an earlier instance's.
         rows = sorted(self._rows(cell), key=lambda row: row.archived, reverse=True)
         return {
             row.uuid: instance_state(row, moving=row.uuid in moving)
@@ -179,7 +179,7 @@ class FrozenNova:
         return Accepted(204)
 
     def flavors(self) -> tuple[Flavor, ...]:
-        """Those of living instances: facts have no others."""
+        """The flavors of living instances: facts have no others."""
         used = {row.flavor.name: row.flavor for row in self.facts.alive.values() if row.flavor}
         return tuple(used[name] for name in sorted(used))
 
@@ -209,4 +209,6 @@ class FrozenNova:
 
 def _without_host(rows: Iterable[HostAggregate], host: str) -> tuple[HostAggregate, ...]:
     """The same aggregates without this host."""
-    return tuple(replace(row, hosts=tuple(one for one in row.hosts if one != host)) for row in rows)
+    return tuple(
+        replace(row, hosts=tuple(name for name in row.hosts if name != host)) for row in rows
+    )

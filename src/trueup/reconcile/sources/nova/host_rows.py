@@ -41,7 +41,7 @@ def compute_node(reader: Reader, row: Row, cell: str) -> ComputeNode:
 
 
 def hardware(row: Row) -> Hardware:
-    """What the row of a compute node says that its host has."""
+    """The hardware of a host, from the row of its compute node."""
     return Hardware(
         vcpus=row.vcpus or 0,
         memory_mb=row.memory_mb or 0,
@@ -56,7 +56,7 @@ COMPUTE = "nova-compute"
 
 
 def last_seen(reader: Reader, row: Row) -> datetime | None:
-    """When a service, of whatever kind, last reported; before its first report: was made."""
+    """The last report of a service of any kind; before its first report, its creation."""
     times = (reader.moment(row, name) for name in ("last_seen_up", "updated_at", "created_at"))
     return next((moment for moment in times if moment), None)
 
@@ -143,8 +143,8 @@ def host_aggregates(
 ) -> Iterator[HostAggregate]:
     """Host aggregates, each with its hosts and metadata.
 
-    SAFETY: one that Placement cannot have, or that has a host without a name, is noted and left
-    out: no provider is put into it or taken out of it.
+    SAFETY: an aggregate that Placement cannot have, or with a host without a name, is noted and
+    left out, so that no provider is added to it or removed from it.
     """
     members = grouped((row.aggregate_id, row.host) for row in hosts)
     properties = grouped((row.aggregate_id, (row.key, row.value)) for row in metadata)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nova's documents of one compute node, over its API: not those of all, which take many pages."""
+"""Nova's documents of one compute node, over its API: those of all nodes take many pages."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -17,8 +17,8 @@ def hypervisors_called(
 ) -> list[Document]:
     """The compute nodes with this uuid, and those whose name contains this name, if one is given.
 
-    `send` returns the response of a path. Nova answers with an error while a cell is down, which
-    `silent_hosts` shows; then there are none. Raises Unreachable and AccessDenied.
+    `send` returns the response of a path. While a cell is down, as `silent_hosts` shows, Nova
+    answers with an error, and the list is empty. Raises Unreachable and AccessDenied.
     """
     rows: list[Document] = []
     paths = {"hypervisor": f"/{uuid}"}

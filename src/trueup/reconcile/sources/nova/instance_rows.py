@@ -23,7 +23,7 @@ from trueup.reconcile.sources.database import Row
 from trueup.reconcile.sources.notes import Notes
 from trueup.reconcile.sources.reading import Reader
 
-# The last: JSON of thousands of nested brackets.
+# RecursionError: JSON of thousands of nested brackets.
 _UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 NO_PROPERTIES: Mapping[str, str] = {}
 IMAGE_PREFIX = "image_"
@@ -40,11 +40,11 @@ class Flavors:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What other tables contain about instances, by UUID."""
+    """Facts about instances from other tables, by UUID."""
 
-    # destinations of the root devices, of which nearly every instance has one
+    # destinations of the root devices; nearly every instance has one root device
     roots: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    # None: they are not asked for
+    # None: not requested
     images: Mapping[str, Mapping[str, str]] | None = None
 
 
@@ -77,7 +77,7 @@ class InstanceRows:
             cell=self._cell,
             project=row.project_id or "",
             user=row.user_id or "",
-            # An empty text, written by hand, is no host.
+            # An empty text, which is only written by hand, is no host.
             host=row.host or None,
             node=row.node or None,
             # SAFETY: an instance without a state counts as in motion, and is left alone.
@@ -117,7 +117,7 @@ class InstanceRows:
         if not text or text == "[]":
             return ()
         try:
-            return tuple(_pci_request(one) for one in _elements(text, "requests"))
+            return tuple(_pci_request(request) for request in _elements(text, "requests"))
         except _UNREADABLE as error:
             self._extra.note(row, "pci_requests", f"not PCI requests: {error}")
             return None
@@ -127,7 +127,7 @@ class InstanceRows:
             return None
         try:
             fields = msgspec.json.decode(row.numa_topology)["nova_object.data"]
-            cells = tuple(_numa_cell(one["nova_object.data"]) for one in fields["cells"])
+            cells = tuple(_numa_cell(cell["nova_object.data"]) for cell in fields["cells"])
             return NumaTopology(cells, fields.get("emulator_threads_policy"))
         except _UNREADABLE as error:
             self._extra.note(row, "numa_topology", f"not a NUMA topology: {error}")
@@ -137,15 +137,15 @@ class InstanceRows:
         if not row.resources:
             return ()
         try:
-            return tuple(_assigned(one) for one in _elements(row.resources, "objects"))
+            return tuple(_assigned(resource) for resource in _elements(row.resources, "objects"))
         except _UNREADABLE as error:
             self._extra.note(row, "resources", f"not resources: {error}")
             return ()
 
     def _volume_backed(self, uuid: str, row: Row) -> bool | None:
-        """As Nova decides it: by the root device or, if there is none, by an empty image.
+        """As Nova decides it: by the root device or, without one, by an empty image.
 
-        None: several rows are root devices, and they contradict each other.
+        None: there are several root devices, which contradict each other.
         """
         destinations = self._beside.roots.get(uuid)
         if destinations is None:
@@ -176,7 +176,7 @@ def flavor_of(kept: Mapping[str, Any]) -> Flavor:
     """A flavor from Nova's JSON. Raises LookupError, TypeError or ValueError."""
     fields = kept["nova_object.data"]
     if int(fields["vcpus"]) < 1 or int(fields["memory_mb"]) < 1:
-        # Nova makes no such flavor, so somebody wrote it by hand.
+        # Nova makes no such flavor: it was written by hand.
         raise ValueError("it has no processor or no memory")
     return Flavor(
         name=str(fields["name"]),
@@ -271,7 +271,7 @@ def _assigned(kept: Mapping[str, Any]) -> AssignedResource:
 
 
 def _elements(text: str, name: str) -> list[Any]:
-    """The elements of a JSON list, or of a Nova object that holds one under this name."""
+    """The elements of a JSON list, or of the list with this name in a Nova object."""
     value = msgspec.json.decode(text)
     if isinstance(value, dict):
         value = value["nova_object.data"][name]
@@ -283,7 +283,7 @@ def _elements(text: str, name: str) -> list[Any]:
 
 
 def _ports_with_allocation(text: str | None) -> tuple[str, ...] | None:
-    """The ports that a network cache has with an allocation; None if it cannot be understood."""
+    """The ports with an allocation in a network cache; None if it cannot be understood."""
     if not text:
         return ()
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`compute_nodes.numa_topology` → facts: the NUMA cells of a host, with what is used of each."""
+"""`compute_nodes.numa_topology` → facts: the NUMA cells of a host, with their usage."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ _UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)
 
 
 def host_topology(reader: Reader, row: Row) -> HostTopology | None:
-    """The NUMA cells of a compute node; None: its host reports none, as with other drivers."""
+    """The NUMA cells of a compute node; None if its host reports no cells, as other drivers do."""
     if not row.numa_topology:
         return None
     document = reader.document(row, "numa_topology")
@@ -20,7 +20,7 @@ def host_topology(reader: Reader, row: Row) -> HostTopology | None:
         return HostTopology(None)
     try:
         cells = document["nova_object.data"]["cells"]
-        return HostTopology(tuple(_cell(one["nova_object.data"]) for one in cells))
+        return HostTopology(tuple(_cell(cell["nova_object.data"]) for cell in cells))
     except _UNREADABLE as error:
         reader.note(row, "numa_topology", f"not a NUMA topology: {error}")
         return HostTopology(None)
@@ -37,7 +37,7 @@ def _cell(fields: Mapping[str, Any]) -> HostCell:
         cpus_used=int(fields["cpu_usage"]),
         memory_used_mb=int(fields["memory_usage"]),
         pinned=frozenset(map(int, fields["pinned_cpus"])),
-        pages=tuple(_pages(one["nova_object.data"]) for one in fields.get("mempages") or ()),
+        pages=tuple(_pages(entry["nova_object.data"]) for entry in fields.get("mempages") or ()),
     )
 
 

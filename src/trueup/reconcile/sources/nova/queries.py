@@ -39,15 +39,15 @@ def hosts_mapped(cell: int) -> Select[Any]:
 
 
 def instances_mapped(cell: int) -> Select[Any]:
-    """How many instances are mapped to the cell with this id, and were never to be deleted.
+    """How many instances are mapped to the cell with this id, and not queued for deletion.
 
-    Mappings of before Rocky that nobody completed (NULL) may be of instances long gone.
+    Mappings from before Rocky that were never completed (NULL) may be of instances long gone.
     """
     return select(func.count().label("number")).where(*_kept_in(cell))
 
 
 def mapped_to(cell: int) -> Select[Any]:
-    """The uuids of these instances."""
+    """The uuids of the instances that `instances_mapped` counts."""
     mappings = tables.instance_mappings.c
     return select(mappings.id, mappings.instance_uuid).where(*_kept_in(cell))
 
@@ -65,8 +65,8 @@ def of_host(columns: Columns, table: TableClause, host: str) -> Select[Any]:
 def nodes_with(columns: Columns, uuid: str, name: str) -> Select[Any]:
     """The compute nodes with this uuid or, if given, with this name; deleted or not.
 
-    PERF: a guard reads this before each step, and a large cell has 10,000 compute nodes; without a
-    name by an index.
+    PERF: a guard reads this before each step, and a large cell has 10,000 compute nodes. Without a
+    name, the query uses an index.
     """
     nodes = tables.compute_nodes
     called = nodes.c.hypervisor_hostname == name if name else false()
@@ -74,10 +74,10 @@ def nodes_with(columns: Columns, uuid: str, name: str) -> Select[Any]:
 
 
 def latest_reports(columns: Columns) -> Select[Any]:
-    """The services, not deleted, that were the last ones to report.
+    """The services with the latest report, except deleted ones.
 
-    PERF: a guard reads this before each step, and a large cell has 10,000 services. Of a cell in
-    which none has ever reported, all were just made.
+    PERF: a guard reads this before each step, and a large cell has 10,000 services. If no service
+    of a cell has ever reported, all of them are new.
     """
     services = tables.services
     living = _not_deleted(services)
@@ -124,7 +124,7 @@ def block_devices(columns: Columns) -> Select[Any]:
 
 
 def image_properties(columns: Columns) -> Select[Any]:
-    """The image properties that affect what an instance holds, and the one that each has."""
+    """The image properties that affect an allocation, and the one that every instance has."""
     metadata = tables.system_metadata.c
     names = (*tables.IMAGE_PROPERTIES, tables.ORIGINAL_IMAGE)
     # PERF: most rows are about other properties, and comparing their first letters is faster.
@@ -165,8 +165,8 @@ def _joined(columns: Columns, instances: TableClause) -> Select[Any]:
     caches = tables.info_caches.c
     columns.of(tables.info_caches)
     source = source.outerjoin(tables.info_caches, caches.instance_uuid == instances.c.uuid)
-    # PERF: it is most of a cell's bytes, and is needed only if a port has an allocation.
-    # SAFETY: it is also read if the server cannot decide whether a port has one.
+    # PERF: the network cache is most of a cell's bytes, and is needed only if a port has an
+    # allocation. SAFETY: it is also read if the server cannot decide whether a port has one.
     holds = caches.network_info.regexp_match('"allocation"')
     ports = case((~holds, null()), else_=caches.network_info)
     return select(*columns.of(instances), *extra, ports.label("network_info")).select_from(source)

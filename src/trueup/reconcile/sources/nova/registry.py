@@ -72,7 +72,7 @@ def read_flavors(session: Session, source: str) -> tuple[Flavor, ...]:
         for row in rows
         if not row.disabled
     )
-    return tuple(sorted(found, key=lambda one: one.name))
+    return tuple(sorted(found, key=lambda flavor: flavor.name))
 
 
 class _Reading:
@@ -93,7 +93,7 @@ class _Reading:
             request_specs=frozenset(
                 spec.every(
                     lambda row: spec.uuid(row, "instance_uuid"),
-                    # PERF: an index contains the only column that is needed; a row has kilobytes.
+                    # PERF: an index has the only column that is needed; a row has kilobytes.
                     self._of_instances(tables.request_specs, tables.request_specs.c.instance_uuid),
                 )
             ),

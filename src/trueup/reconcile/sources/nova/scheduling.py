@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads what Nova's scheduler knows: a request with its server group, and hosts."""
+"""Reads the inputs of Nova's scheduler: a request with its server group, and hosts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -56,7 +56,7 @@ class NotARequest(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ApiSide:
-    """What the API database has for one instance. `cell` is the number of its cell mapping."""
+    """The API database's rows for one instance. `cell` is the number of its cell mapping."""
 
     request: ScheduleRequest | None
     cell: int | None
@@ -65,7 +65,7 @@ class ApiSide:
 
 @dataclass(frozen=True, slots=True)
 class CellSide:
-    """What a cell has of a server, and the hosts of instances, by uuid."""
+    """A cell's row of a server, and the hosts of instances, by uuid."""
 
     server: ScheduledServer | None
     places: Mapping[str, str]
@@ -73,7 +73,7 @@ class CellSide:
 
 @dataclass(frozen=True, slots=True)
 class HostsAround:
-    """What is known of hosts outside their cell: aggregates, and the hosts of instances."""
+    """Facts about hosts from outside their cell: aggregates, and the hosts of instances."""
 
     aggregates: tuple[HostAggregate, ...]
     places: Mapping[str, str]
@@ -81,7 +81,7 @@ class HostsAround:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A request, and what Nova knows around it. `silent` are the cells that did not answer."""
+    """A request, with the facts that the scheduler needs. `silent` cells did not answer."""
 
     request: ScheduleRequest
     server: ScheduledServer | None
@@ -99,8 +99,12 @@ def read_api_side(session: Session, source: str, uuid: str) -> ApiSide:
     aggregates = host_rows.host_aggregates(
         Reader(tables.aggregates.name, notes),
         *(
-            session.every_row(select(*columns.of(one)), one.c.id)
-            for one in (tables.aggregates, tables.aggregate_hosts, tables.aggregate_metadata)
+            session.every_row(select(*columns.of(aggregate_table)), aggregate_table.c.id)
+            for aggregate_table in (
+                tables.aggregates,
+                tables.aggregate_hosts,
+                tables.aggregate_metadata,
+            )
         ),
     )
     cell = mapped[0].cell_id if mapped else None
@@ -132,7 +136,7 @@ def read_flavors_named(session: Session, source: str, name: str) -> list[Flavor]
 
 
 def read_cell_side(session: Session, cell: str, source: str, request: ScheduleRequest) -> CellSide:
-    """What a cell has of a server, and where the instances are that its request names."""
+    """A cell's row of a server, and the hosts of the instances that its request names."""
     columns = Columns(session, source, tables.LATER)
     wanted = sorted(named_instances(request))
     rows = _of(session, columns, _PLACES, _PLACES.c.uuid, wanted)
@@ -169,8 +173,10 @@ def read_hosts(
 ) -> list[SchedulerHost]:
     """The compute nodes of a cell that have a service: Nova leaves out others."""
     columns = Columns(session, source, {})
-    by_host = {one.host: one for one in services}
-    of_host = grouped((host, one) for one in known.aggregates for host in one.hosts)
+    by_host = {service.host: service for service in services}
+    of_host = grouped(
+        (host, aggregate) for aggregate in known.aggregates for host in aggregate.hosts
+    )
     on_host = grouped((host, uuid) for uuid, host in known.places.items())
     rows = session.every_row(select(*columns.of(NODES)).where(NODES.c.deleted == 0), NODES.c.id)
     return [
@@ -181,10 +187,10 @@ def read_hosts(
 
 
 def with_group_hosts(request: ScheduleRequest, places: Mapping[str, str]) -> ScheduleRequest:
-    """The request, whose group has the hosts on which its members are."""
+    """The request, with the hosts of its group's members."""
     if request.group is None:
         return request
-    hosts = frozenset(places[one] for one in request.group.members if one in places)
+    hosts = frozenset(places[member] for member in request.group.members if member in places)
     return replace(request, group=replace(request.group, hosts=hosts))
 
 
@@ -235,7 +241,7 @@ def request_of(
 
 
 def image_properties(properties: Mapping[str, Any]) -> dict[str, str]:
-    """The properties of an image as texts, in the form in which Glance has them."""
+    """The properties of an image as text, in Glance's format."""
     found = {
         key: str(value).lower() if isinstance(value, bool) else str(value)
         for key, value in properties.items()
@@ -274,7 +280,7 @@ def host_of(
     aggregates: Iterable[HostAggregate],
     instances: Iterable[str],
 ) -> SchedulerHost:
-    """A row of `compute_nodes`, with what else is known of its host."""
+    """A row of `compute_nodes`, with other facts about its host."""
     return SchedulerHost(
         uuid=str(row.uuid).lower(),
         cell=cell,
@@ -286,13 +292,13 @@ def host_of(
         made_at=Reader(NODES.name, Notes()).moment(row, "created_at"),
         attributes=_attributes(row),
         stats=_json(row.stats, {}),
-        supported=tuple(tuple(map(str, one)) for one in _json(row.supported_instances, [])),
+        supported=tuple(tuple(map(str, triple)) for triple in _json(row.supported_instances, [])),
         instances=frozenset(instances),
     )
 
 
 def _attributes(row: Row) -> dict[str, Any]:
-    """What a flavor may ask for by name. PARITY: as nova.scheduler.host_manager.HostState."""
+    """Attributes that a flavor may name. PARITY: as nova.scheduler.host_manager.HostState."""
     fixed = {
         "uuid": row.uuid,
         "host": row.host,
@@ -321,7 +327,7 @@ def _attributes(row: Row) -> dict[str, Any]:
 
 
 def _json(text: str | None, empty: Any) -> Any:
-    """What a column has as JSON. PERF: columns of 10,000 hosts, of which none may be broken."""
+    """The JSON in a column; `empty` if there is none, or if it is broken."""
     try:
         return msgspec.json.decode(text) if text else empty
     except (ValueError, TypeError, RecursionError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nova's compute services over its API: the one thing of Nova that a step may change."""
+"""Nova's compute services over its API: the only objects of Nova that a step may change."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -13,7 +13,7 @@ from trueup.reconcile.sources.database import Alike
 
 
 def _table(name: str, *columns: str | ColumnClause[Any]) -> TableClause:
-    return table(name, *(column(one) if isinstance(one, str) else one for one in columns))
+    return table(name, *(column(given) if isinstance(given, str) else given for given in columns))
 
 
 cell_mappings = _table("cell_mappings", "id", "uuid", "name", "database_connection", "disabled")
@@ -63,7 +63,7 @@ compute_nodes = _table(
     "compute_nodes", "id", "uuid", "host", "hypervisor_hostname", "hypervisor_type", "deleted",
     "updated_at", "created_at", "host_ip", "numa_topology",
 )  # fmt: skip
-# What a host has; read only where Placement's database is lost.
+# The hardware of hosts; read only if Placement's database is lost.
 hardware = _table(
     "compute_nodes", "id", "uuid", "deleted", "vcpus", "memory_mb", "local_gb",
     "cpu_allocation_ratio", "ram_allocation_ratio", "disk_allocation_ratio",
@@ -77,7 +77,7 @@ pci_devices = _table(
     "status", "instance_uuid", "request_id", "numa_node", "parent_addr", "extra_info", "deleted",
 )  # fmt: skip
 
-# The columns that not every supported release has; every table, and any other column, is in all.
+# The columns that not every supported release has. All other columns, and all tables, are in each.
 LATER = {
     "instances": ("hidden",),
     "shadow_instances": ("hidden",),

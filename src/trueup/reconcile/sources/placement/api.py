@@ -43,15 +43,15 @@ class LedgerApi:
 
     def __init__(self, found: Callable[[str], Any]) -> None:
         self._found = found
-        # Placement tells the owner with what a consumer holds: it is not asked a second time.
+        # Placement returns the owner with the allocations of a consumer: one request gives both.
         self._owners: dict[str, Owner] = {}
-        # The documents about providers that were read: they are compared with the usages.
+        # The allocations of providers, as read: they are compared with the usages.
         self._allocations: dict[str, Any] = {}
-        # Every provider by uuid, as soon as they were all listed.
+        # Every provider by uuid, once all were listed.
         self._every: dict[str, Provider] | None = None
 
     def trees(self, uuids: Iterable[str], names: Iterable[str]) -> dict[str, Provider]:
-        """As `LedgerLookup.trees`. Placement refuses to search for the tree of what is no uuid."""
+        """As `LedgerLookup.trees`. Placement refuses a search with text that is not a UUID."""
         known = self._trees(uuid for uuid in frozenset(uuids) if is_uuid(uuid))
         # The names of providers are unique.
         unseen = frozenset(names) - {row.name for row in known.values()}
@@ -74,7 +74,7 @@ class LedgerApi:
         found = self._each(
             lambda uuid: unlisted(uuid, self._found, self._allocations.get(uuid)), providers
         )
-        return tuple(one for uuid in sorted(found) for one in found[uuid])
+        return tuple(fault for uuid in sorted(found) for fault in found[uuid])
 
     def held_of(self, providers: Iterable[str]) -> dict[str, Amounts]:
         by_consumer: dict[str, dict[str, Mapping[str, int]]] = {}
@@ -87,7 +87,7 @@ class LedgerApi:
         every = self._each(self._held, consumers)
         held = {consumer: amounts for consumer, amounts in every.items() if amounts}
         forms = grouped((canonical_uuid(written), written) for written in held)
-        doubtful = {one for same in forms.values() if len(same) > 1 for one in same}
+        doubtful = {form for same in forms.values() if len(same) > 1 for form in same}
         return {
             consumer: amounts
             for consumer, amounts in held.items()
@@ -129,7 +129,7 @@ class LedgerApi:
     def _lists(self, consumer: str, amounts: Amounts) -> bool:
         """Whether a provider lists a consumer in this form.
 
-        A server that compares without case returns for each form what one of them holds.
+        A server that compares without case returns the same allocations for every form.
         """
         return any(consumer in self._allocations_of(provider) for provider in amounts)
 
@@ -138,7 +138,7 @@ class LedgerApi:
         return {row.uuid: row for rows in trees.values() for row in rows}
 
     def _all(self) -> dict[str, Provider]:
-        """Every provider, as they were when they were first listed."""
+        """Every provider, as of the first listing."""
         if self._every is None:
             self._every = {row.uuid: row for row in self._listed("")}
         return self._every

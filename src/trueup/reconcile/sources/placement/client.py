@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Placement: reads providers and allocations, writes allocations.
 
-It writes over the API, of Trueup's service as of upstream's. It reads the whole ledger from the
+It writes over the API of Trueup's or upstream's service. It reads the whole ledger from the
 database if one is configured, else from the export if the service offers it, else over the API.
 """
 
@@ -61,12 +61,12 @@ NEEDED = 28
 NEWEST_USED = 38
 EXPORT_CHUNK_BYTES = 1 << 18
 OK, BAD_REQUEST, NOT_FOUND, SERVER_ERROR = 200, 400, 404, 500
-# The newest microversion that says of nothing when it was changed last.
+# The newest microversion without Last-Modified headers.
 UNDATED = 14
-# What that microversion does not have, or answers in another shape.
+# Requests that this microversion lacks, or answers in another format.
 _DATED_ONLY = ("required=", "/aggregates")
 _GENERATION = "resource_provider_generation"
-# A part of a provider, as its inventories.
+# The path of a part of a provider, such as its inventories.
 _PART = re.compile(r"(/resource_providers/[^/?]+)/.+")
 
 # The uuid of no provider: a request for it reads the database, and lists nothing.
@@ -84,24 +84,24 @@ class Placement:
     def __init__(
         self, adapter: Adapter, database: LedgerDatabase | None = None, *, served: bool = True
     ) -> None:
-        """`served` says that the API is to serve this very database."""
+        """`served`: the API must serve this very database."""
         self._adapter = adapter
         self._database = database
         self._to_compare = served
         self._newest: int | None = None
-        # By the path of the request that showed each.
+        # By the path of the request.
         self._undated: dict[str, Unread] = {}
 
     def reading(self, database: LedgerDatabase) -> "Placement":
-        """The same service, with its ledger read from this database, which it need not serve."""
+        """The same service, but with its ledger from this database, which it need not serve."""
         return Placement(self._adapter, database, served=False)
 
     def of_any_ledger(self) -> "Placement":
-        """The same service and database, where that may be a ledger that it serves no more."""
+        """The same service and database, even if the service serves another ledger by now."""
         return Placement(self._adapter, self._database, served=False)
 
     def noted(self) -> Noted:
-        """The rows that were read so far, except for their timestamps."""
+        """The requests that were answered only without timestamps."""
         undated = tuple(self._undated.values())
         return Noted(undated[:UNREAD_NAMED_MAX], len(undated))
 
@@ -152,9 +152,9 @@ class Placement:
     def _compared(self) -> LedgerDatabase | None:
         """The database, if there is one. Raises LedgersDiffer if the API serves another ledger.
 
-        SAFETY: of a copy that nobody writes to, all newer claims would look like drift. The API is
+        SAFETY: compared with an outdated copy, all newer claims would look like drift. The API is
         asked between two reads of the database, so a generation that grows meanwhile is seen in
-        order. An API that does not answer serves nothing that could be written to.
+        order. If the API does not answer, nothing can be written to it either.
         """
         database, compared = self._database, not self._to_compare
         self._to_compare = False
@@ -177,13 +177,13 @@ class Placement:
         return database
 
     def _generation(self, provider: str) -> int | None:
-        """The generation of a provider as the API shows it; None: it shows no such provider."""
+        """The generation of a provider in the API; None: the API has no such provider."""
         found = self._found(f"/resource_providers/{provider}")
         with well_formed(PLACEMENT):
             return None if found is None else int(found["generation"])
 
     def _export(self) -> Ledger | None:
-        """The ledger from the export of Trueup's service; None if that is not offered to us."""
+        """The ledger from the export of Trueup's service; None if the export is not offered."""
         response = self._request("GET", export.EXPORT, minor=NEEDED, stream=True)
         with closing(response):
             if response.status_code != 200:
@@ -215,13 +215,13 @@ class Placement:
         return Ledger(with_sharing(marked, members), consumers, API, tuple(faults))
 
     def _judged(self) -> tuple[str, ...]:
-        """JUDGED_TRAITS, and every trait that there is of PORT_TRAITS."""
+        """JUDGED_TRAITS, and every existing trait with a prefix in PORT_TRAITS."""
         asked = (self._found(f"/traits?name=startswith:{prefix}") for prefix in PORT_TRAITS)
         found = (documents.traits(answer) for answer in asked if answer is not None)
         return (*JUDGED_TRAITS, *sorted(frozenset().union(*found)))
 
     def _marked(self, trait: str) -> frozenset[str]:
-        """The providers with a trait; none, if this Placement does not know the trait."""
+        """The providers with a trait; empty if this Placement does not know the trait."""
         response = self._request("GET", f"/resource_providers?required={trait}")
         if response.status_code == BAD_REQUEST:
             return frozenset()
@@ -229,18 +229,21 @@ class Placement:
         return frozenset(row.uuid for row in listed)
 
     def with_aggregates(self, ledger: Ledger, aggregates: Iterable[str]) -> Ledger:
-        """The same ledger, whose providers have at least these aggregates: one request for each."""
+        """The same ledger with at least these aggregates of providers: one request for each."""
         if ledger.read_via != API:
             return ledger
         members = {
-            one: frozenset(
-                row.uuid for row in self._providers(f"/resource_providers?member_of={one}")
+            aggregate: frozenset(
+                row.uuid for row in self._providers(f"/resource_providers?member_of={aggregate}")
             )
-            for one in aggregates
+            for aggregate in aggregates
         }
         providers = {
             uuid: replace(
-                row, aggregates=frozenset(one for one, uuids in members.items() if uuid in uuids)
+                row,
+                aggregates=frozenset(
+                    aggregate for aggregate, uuids in members.items() if uuid in uuids
+                ),
             )
             for uuid, row in ledger.providers.items()
         }
@@ -249,7 +252,7 @@ class Placement:
     def with_traits(
         self, providers: Mapping[str, Provider], names: Iterable[str]
     ) -> dict[str, Provider]:
-        """The same providers with those of these traits that they have: one request for each."""
+        """The same providers, marked with those of these traits they have: one request for each."""
         marked = {name: self._marked(name) for name in sorted(names)}
         return {
             uuid: replace(
@@ -264,10 +267,10 @@ class Placement:
         """By sharing provider, the providers that have an aggregate in common with it."""
         pools = self._providers(f"/resource_providers?required={SHARING_TRAIT}")
         aggregates = self._aggregates(row.uuid for row in pools)
-        if all(is_uuid(one) for every in aggregates.values() for one in every):
+        if all(is_uuid(aggregate) for every in aggregates.values() for aggregate in every):
             return {uuid: self._members(every) for uuid, every in aggregates.items()}
-        # Placement refuses to search by a text that a hand has put in the place of a uuid, and a
-        # pool shares by it all the same: each provider is asked for its aggregates.
+        # Placement refuses to search by text that was written by hand in place of a UUID, but a
+        # pool still shares by it. So each provider is asked for its aggregates.
         return members_of_sharing(aggregates, self._aggregates(row.uuid for row in listed))
 
     def _aggregates(self, providers: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -276,7 +279,7 @@ class Placement:
         paths = [f"/resource_providers/{uuid}/aggregates" for uuid in wanted]
         with threads(PARALLEL_REQUESTS) as pool:
             answers = pool.map(self._found, paths)
-            found = (documents.aggregates(one) if one else () for one in answers)
+            found = (documents.aggregates(answer) if answer else () for answer in answers)
             return dict(zip(wanted, found, strict=True))
 
     def _members(self, aggregates: tuple[str, ...]) -> set[str]:
@@ -287,7 +290,7 @@ class Placement:
         return {provider.uuid for provider in sharing}
 
     def usages(self, projects: Iterable[str]) -> dict[str, dict[str, int]]:
-        """What Placement counts for each of these projects: one request for each."""
+        """The usage of each of these projects in Placement: one request for each."""
         wanted = tuple(projects)
         with threads(PARALLEL_REQUESTS) as pool:
             return dict(zip(wanted, pool.map(self._usage, wanted), strict=True))
@@ -304,34 +307,35 @@ class Placement:
             self._database.close()
 
     def holdings(self, consumers: Iterable[str]) -> dict[str, Holding]:
-        """What each of these consumers holds, with its owner and generation."""
+        """The allocations of each of these consumers, with owner and generation."""
         wanted = tuple(consumers)
         with threads(PARALLEL_REQUESTS) as pool:
             return dict(zip(wanted, pool.map(self.holding, wanted), strict=True))
 
     def holding(self, consumer: str) -> Holding:
-        """What this consumer holds now."""
+        """The allocations of this consumer now, with owner and generation."""
         return documents.holding(self._json("GET", f"/allocations/{consumer}"))
 
     def readable_holdings(
         self, consumers: Iterable[str]
     ) -> tuple[dict[str, Holding], dict[str, str]]:
-        """What each of these consumers holds, and why that cannot be told of the others.
+        """The allocations of each of these consumers, or the reasons why they are unreadable.
 
-        Upstream's service answers HTTP 500 or 404 for a consumer with a row that it cannot read.
-        That concerns this consumer alone, as long as Placement answers other requests.
+        Upstream's service answers HTTP 500 or 404 for a consumer with an unreadable row. As long as
+        Placement answers other requests, this concerns this consumer alone.
         """
         wanted = tuple(consumers)
         with threads(PARALLEL_REQUESTS) as pool:
             found = dict(zip(wanted, pool.map(self._readable, wanted), strict=True))
-        unread = {one: row for one, row in found.items() if isinstance(row, str)}
+        unread = {uuid: row for uuid, row in found.items() if isinstance(row, str)}
         if unread:
-            # SAFETY: a Placement that reads nothing right is silent; this raises then.
+            # SAFETY: this raises if Placement cannot answer other requests either.
             self._providers(f"/resource_providers?uuid={_NOBODY}")
-        return {one: row for one, row in found.items() if not isinstance(row, str)}, unread
+        readable = {uuid: row for uuid, row in found.items() if not isinstance(row, str)}
+        return readable, unread
 
     def _readable(self, consumer: str) -> Holding | str:
-        """What a consumer holds, or the error with which Placement itself answers."""
+        """The allocations of a consumer, or the error with which Placement itself answers."""
         response = self._request("GET", f"/allocations/{consumer}")
         shown = response.status_code < SERVER_ERROR and response.status_code != NOT_FOUND
         if not shown and is_own_error(response):
@@ -345,13 +349,13 @@ class Placement:
             return None if provider is None else int(provider["generation"])
 
     def document(self, path: str) -> Any:
-        """The document at a path; None: there is nothing."""
+        """The document at a path; None: there is no document."""
         return self._found(path)
 
     def send(self, method: str, path: str, body: Any, minor: int | None = None) -> Any:
-        """The response to a write, whatever its status. It is sent once and never again.
+        """The response to a write, whatever its status. The write is never sent again.
 
-        Unreachable leaves open whether the write was made.
+        After Unreachable it is unknown whether the write was made.
         """
         return self._request(method, path, minor=minor, json=body)
 
@@ -373,24 +377,24 @@ class Placement:
         if inventories is None or allocations is None:
             return None
         stock, held = documents.inventories(inventories), documents.allocations(allocations)
-        # PERF: usages count only what has an inventory.
+        # PERF: usages count only classes with an inventory.
         faults = unlisted(uuid, self._found, allocations) if stock else ()
         return stock, held, faults
 
     def _found(self, path: str) -> Any:
-        """The document at a path, or None when there is none."""
+        """The document at a path, or None if there is no document."""
         response = self._request("GET", path)
         if response.status_code != NOT_FOUND:
             return self._document(path, response)
         part = _PART.fullmatch(path)
-        # SAFETY: upstream's service answers 404 also where a row names a resource class that does
-        # not exist. Then nothing is known, which is not the same as that nothing is there.
+        # SAFETY: upstream's service also answers 404 if a row names a resource class that does not
+        # exist. Then the contents are unknown, not empty.
         if path.startswith("/allocations/") or (part and self._found(part[1]) is not None):
             raise _not_shown(path, response)
         return None
 
     def _document(self, path: str, response: Any) -> Any:
-        """The document of this response; if Placement cannot date its rows, without the dates."""
+        """The document of this response; without dates, if Placement cannot date its rows."""
         if response.status_code != SERVER_ERROR or not is_own_error(response):
             return document_of(PLACEMENT, response)
         document = self._without_dates(path)
@@ -401,11 +405,11 @@ class Placement:
         return document
 
     def _without_dates(self, path: str) -> Any:
-        """The document at a path that Placement cannot show with dates; None: nor without them.
+        """The document at a path that Placement cannot show with dates; None: nor without dates.
 
-        PARITY: if some rows have no timestamps, as an INSERT by hand leaves them, upstream's
-        service answers HTTP 500, for it compares all. It does so from 1.15 on, and for inventories
-        always; one inventory is compared with none.
+        PARITY: if some rows have no timestamps, as after an INSERT by hand, upstream's service
+        answers HTTP 500, because it compares all of them. It does so from 1.15 on, and for
+        inventories in every version, but not for a single inventory.
         """
         provider, _, part = path.rpartition("/")
         if part == "inventories":
@@ -416,7 +420,7 @@ class Placement:
         return document_of(PLACEMENT, undated) if undated.status_code == OK else None
 
     def _one_by_one(self, provider: str) -> Any:
-        """All inventories of a provider, by its path; None if there are none, or they change."""
+        """All inventories of a provider, by its path; None if it has none, or if they change."""
         usages = self._found(f"{provider}/usages")
         if usages is None:
             return None
@@ -424,7 +428,7 @@ class Placement:
         rows = {
             name: self._found(f"{provider}/inventories/{name}") for name in documents.usages(usages)
         }
-        generations = {documents.generation(one) for one in (usages, *rows.values())}
+        generations = {documents.generation(answer) for answer in (usages, *rows.values())}
         whole = rows and len(generations) == 1
         return {"inventories": rows, _GENERATION: generations.pop()} if whole else None
 
@@ -438,8 +442,9 @@ class Placement:
 
 
 def _in_order(before: int | None, served: int | None, after: int | None) -> bool:
-    """Whether these may be generations of one provider, read one after the other; None: it is not
-    there. A generation never falls, and a provider that was deleted does not come back.
+    """Whether these may be successive generations of one provider; None: no such provider.
+
+    A generation never decreases, and a deleted provider does not come back.
     """
     if served is None or (before is None and after is None):
         return served is after

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every reader of Placement offers, and the values that it returns. No SQL and no HTTP."""
+"""The methods of every reader of Placement, and the values that they return. No SQL, no HTTP."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -18,8 +18,8 @@ class Ledger:
     """All providers, and the amounts that each consumer holds.
 
     `read_via` is `API`, `export` or `database`; only a database shows all `faults`. `owners` has
-    the owner of each consumer; None: they were not read. `written` says when an allocation of each
-    provider was last written; only a database says it.
+    the owner of each consumer; None: they were not read. `written` has the time of the last write
+    of an allocation of each provider, which only a database shows.
     """
 
     providers: Mapping[str, Provider]
@@ -40,7 +40,7 @@ class LedgerLookup(Protocol):
     read_via: str
 
     def trees(self, uuids: Iterable[str], names: Iterable[str]) -> dict[str, Provider]:
-        """By UUID, all providers of the trees that contain one of these, without inventories."""
+        """All providers of the trees with one of these, by UUID, without inventories."""
 
     def children(self, providers: Iterable[str]) -> frozenset[str]:
         """The providers whose parent is one of these, whatever their root."""
@@ -49,19 +49,19 @@ class LedgerLookup(Protocol):
         """The consumers with an allocation on one of these providers."""
 
     def faults(self, providers: Iterable[str]) -> tuple[LedgerFault, ...]:
-        """What is wrong in the rows of at least these providers, as far as it can be seen."""
+        """The visible faults in the rows of at least these providers."""
 
     def held_of(self, providers: Iterable[str]) -> dict[str, Amounts]:
-        """What each consumer holds of these providers, by consumer; nothing of other providers."""
+        """The allocations on these providers only, by consumer."""
 
     def held(self, consumers: Iterable[str]) -> dict[str, Amounts]:
-        """Everything that each of these consumers holds."""
+        """All allocations of each of these consumers."""
 
     def owners(self, consumers: Iterable[str]) -> dict[str, Owner] | None:
-        """The owner of each of these consumers that holds something; None: they were not read."""
+        """The owners of those of these consumers that have allocations; None: not read."""
 
     def written(self, providers: Iterable[str]) -> dict[str, datetime]:
-        """When an allocation of each of these providers was last written; empty if not known."""
+        """The last write of an allocation of each of these providers; empty if unknown."""
 
     def completed(self, trees: Mapping[str, Provider]) -> dict[str, Provider]:
         """All providers of these trees with inventories, and the providers that share with them."""
@@ -72,12 +72,12 @@ class LedgerDatabase(LedgerLookup, Protocol):
 
     @property
     def address(self) -> str:
-        """Where it is, without a password."""
+        """Its URL without the password."""
 
     def ledger(self) -> Ledger:
         """The whole ledger, as of one moment."""
 
     def generations(self, providers: Iterable[str] | None = None) -> dict[str, int]:
-        """The generations of these providers, or of those that changed most often."""
+        """The generations of these providers; for None, of those that changed most often."""
 
     def close(self) -> None: ...

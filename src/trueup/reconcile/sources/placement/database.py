@@ -28,7 +28,7 @@ from trueup.reconcile.sources.placement.sharing import members_of_sharing, with_
 
 DATABASE = "database"
 NOTHING: frozenset[str] = frozenset()
-# How many providers show whether the API serves the same ledger.
+# How many providers are compared to check that the API serves the same ledger.
 SAMPLE = 8
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Documents of Placement's API → facts. Raises Unreachable for any other. No requests here."""
+"""Documents of Placement's API → facts. Raises Unreachable for other text. No requests here."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from trueup.reconcile.facts import Allocations, Amounts, Holding, Inventory, Own
 from trueup.reconcile.sources.http import well_formed
 
 PLACEMENT = "Placement"
-# The type that Placement's API reports for a consumer without one. A write may not contain it.
+# Placement's API reports this type for a consumer without a type. A write may not contain it.
 UNKNOWN_TYPE = "unknown"
 
 
@@ -46,7 +46,7 @@ def inventories(document: Any) -> dict[str, Inventory]:
 
 
 def allocations(document: Any) -> Amounts:
-    """Amounts: of a provider by consumer, or of a consumer by provider."""
+    """Amounts: those on a provider by consumer, or those of a consumer by provider."""
     with well_formed(PLACEMENT):
         return {uuid: row["resources"] for uuid, row in document["allocations"].items()}
 
@@ -60,7 +60,7 @@ def usages(document: Any) -> dict[str, int]:
 def generation(document: Any) -> int:
     """The generation of the provider that a document is about."""
     with well_formed(PLACEMENT):
-        # PARITY: NULL in the database, which nobody but a hand writes, counts as 0.
+        # PARITY: NULL in the database, which is only written by hand, counts as 0.
         return int(document["resource_provider_generation"] or 0)
 
 
@@ -71,19 +71,19 @@ def traits(document: Any) -> frozenset[str]:
 
 
 def aggregates(document: Any) -> tuple[str, ...]:
-    """The aggregates of a provider; "" for one whose uuid is NULL in Placement's database."""
+    """The aggregates of a provider; "" for an aggregate whose uuid is NULL in the database."""
     with well_formed(PLACEMENT):
-        return tuple(one or "" for one in document["aggregates"])
+        return tuple(uuid or "" for uuid in document["aggregates"])
 
 
 def owner(document: Any) -> Owner:
-    """Whose the allocations of a consumer are that holds something."""
+    """The owner in the allocations of a consumer, which must not be empty."""
     with well_formed(PLACEMENT):
         return Owner(document["project_id"], document["user_id"])
 
 
 def holding(document: Any) -> Holding:
-    """What a consumer holds, with its owner and generation."""
+    """The allocations of a consumer, with its owner and generation."""
     if not (amounts := allocations(document)):
         return Holding(None, None)
     with well_formed(PLACEMENT):

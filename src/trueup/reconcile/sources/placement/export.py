@@ -34,7 +34,7 @@ class _Provider(msgspec.Struct):
     parent_provider_uuid: str | None
     inventories: dict[str, _Inventory]
     traits: list[str]
-    # The uuid of one may be NULL in the database.
+    # An aggregate's uuid may be NULL in the database.
     aggregates: list[str | None]
 
 
@@ -46,7 +46,7 @@ class _Consumer(msgspec.Struct):
 
 
 class _Unlisted(msgspec.Struct):
-    """How much of a class is used beyond what the consumers of the export hold."""
+    """Usage of a class beyond the allocations of the export's consumers."""
 
     provider: str
     resource_class: str
@@ -59,7 +59,7 @@ class _End(msgspec.Struct):
 
 
 class _Line(msgspec.Struct):
-    """Exactly one of the fields is set; none in a line that a newer service adds."""
+    """Exactly one field is set; in lines that only a newer service writes, none is set."""
 
     trueup_export: int | None = None
     provider: _Provider | None = None
@@ -122,5 +122,5 @@ def _provider(row: _Provider) -> Provider:
             for name, inventory in row.inventories.items()
         },
         traits=frozenset(row.traits),
-        aggregates=frozenset(one or "" for one in row.aggregates),
+        aggregates=frozenset(uuid or "" for uuid in row.aggregates),
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of Placement's database that are wrong by themselves. Pure: rows in, faults out."""
+"""Faulty rows of Placement's database. Pure: rows in, faults out."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,14 +27,14 @@ def consumerless(
 def repeated(
     rows: Iterable[Row], uuids: Mapping[int, str], classes: Mapping[int, str]
 ) -> Iterator[LedgerFault]:
-    """What several rows of one consumer, provider and class hold beyond the row that is listed.
+    """The amounts of repeated rows of one consumer, provider and class, except the listed row.
 
-    Placement's requests show the last of them, and its usages count all.
+    Placement lists only the last of such rows, but its usages count all of them.
     """
     total: Counter[_Stock] = Counter()
     holders: dict[_Stock, set[str]] = defaultdict(set)
     held: dict[tuple[str, str, str], int] = {}
-    for row in sorted(rows, key=lambda one: one.id):
+    for row in sorted(rows, key=lambda row: row.id):
         if uuid := uuids.get(row.resource_provider_id):
             name = classes.get(row.resource_class_id, str(row.resource_class_id))
             key = (row.consumer_id, uuid, name)
@@ -56,14 +56,14 @@ def _unlisted(
 def broken_trees(rows: Iterable[Row]) -> Iterator[LedgerFault]:
     """Providers whose parent does not exist, or whose root is not the top of their tree."""
     every = {row.id: row for row in rows}
-    for row in sorted(every.values(), key=lambda one: str(one.uuid)):
+    for row in sorted(every.values(), key=lambda row: str(row.uuid)):
         if what := _broken(row, every):
             yield LedgerFault("tree", str(row.uuid), f"{row.name}: {what}")
 
 
 def dangling(table: str, kind: str, rows: Iterable[Row]) -> Iterator[LedgerFault]:
     """Rows of a table that refer to providers or resource classes (`kind`) that do not exist, by
-    the number of what they refer to."""
+    the number that they refer to."""
     by_number = grouped((str(row.number), getattr(row, "consumer_id", "")) for row in rows)
     for number, holders in sorted(by_number.items()):
         what = f"rows of {table} refer to {kind} number {number}, which does not exist"

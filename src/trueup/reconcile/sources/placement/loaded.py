@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looks up parts of a ledger that was already read completely."""
+"""Looks up parts of a ledger that was read as a whole."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -23,10 +23,12 @@ class LoadedLedger:
         return {uuid: row for uuid, row in known.items() if row.root in roots}
 
     def children(self, providers: Iterable[str]) -> frozenset[str]:
-        return frozenset(uuid for one in providers for uuid in self._children.get(one, ()))
+        return frozenset(
+            uuid for provider in providers for uuid in self._children.get(provider, ())
+        )
 
     def holders(self, providers: Iterable[str]) -> frozenset[str]:
-        return frozenset(who for one in providers for who in self._holders.get(one, ()))
+        return frozenset(who for provider in providers for who in self._holders.get(provider, ()))
 
     def faults(self, providers: Iterable[str]) -> tuple[LedgerFault, ...]:
         return self._ledger.faults
@@ -70,7 +72,7 @@ class LoadedLedger:
 
 
 class EmptyLedger(LoadedLedger):
-    """A LedgerDatabase without anything in it: where Placement's database is lost."""
+    """An empty LedgerDatabase, for a cloud whose Placement database is lost."""
 
     address = "no database"
 

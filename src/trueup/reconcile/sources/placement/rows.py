@@ -21,7 +21,7 @@ def provider_of(
     """A provider from a row of EVERY_PROVIDER, its inventories and its traits."""
     return Provider(
         uuid=str(row.uuid),
-        # Placement writes both; its tables allow NULL.
+        # Placement writes both values, but its tables allow NULL.
         name=row.name or "",
         generation=row.generation or 0,
         root=row.root,
@@ -38,7 +38,7 @@ def inventories_of(
     """Inventories, by id of the provider and name of the resource class.
 
     Rows of a class that does not exist are left out; `faults.dangling` names them. Raises
-    Unreachable if an amount is no number.
+    Unreachable if an amount is not a number.
     """
     inventories: dict[int, dict[str, Inventory]] = {}
     for row in rows:
@@ -55,7 +55,7 @@ def inventories_of(
 
 
 def names_of(rows: Iterable[Row]) -> dict[int, frozenset[str]]:
-    """The names in all rows of each provider, by the provider's id; "" for one that is NULL."""
+    """The names in all rows of each provider, by the provider's id; "" for NULL."""
     names: dict[int, list[str]] = {}
     for row in rows:
         names.setdefault(row.resource_provider_id, []).append(row.name or "")
@@ -97,7 +97,7 @@ def amounts_of(
 
 
 def _whole(row: Row, column: str, table: str) -> int:
-    """SAFETY: SQLite stores text in a column of integers; what is held is then not known."""
+    """SAFETY: SQLite may store text in a column of integers; then the amount is unknown."""
     value = getattr(row, column)
     if isinstance(value, int):
         return value

@@ -17,7 +17,9 @@ def with_sharing(
     """
     known = {row.uuid: row for row in providers}
     for uuid in members.keys() & known.keys():
-        roots = {known[one].root for one in members[uuid] if one in known and one != uuid}
+        roots = {
+            known[member].root for member in members[uuid] if member in known and member != uuid
+        }
         known[uuid] = replace(known[uuid], sharing=True, shares_with=frozenset(roots))
     return known
 
@@ -41,9 +43,9 @@ def members_of_sharing(
     """
     by_aggregate: dict[str, set[str]] = {}
     for provider, its_aggregates in aggregates.items():
-        for one in its_aggregates:
-            by_aggregate.setdefault(one, set()).add(provider)
+        for aggregate in its_aggregates:
+            by_aggregate.setdefault(aggregate, set()).add(provider)
     return {
-        uuid: set().union(*(by_aggregate[one] for one in aggregates.get(uuid, ())))
+        uuid: set().union(*(by_aggregate[aggregate] for aggregate in aggregates.get(uuid, ())))
         for uuid in sharing
     }

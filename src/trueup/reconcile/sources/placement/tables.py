@@ -86,7 +86,7 @@ _KEY = (
     allocations.c.resource_class_id,
 )
 _several = select(*_KEY).group_by(*_KEY).having(func.count() > 1).subquery()
-# Rows of consumers that hold a class of a provider in several of them.
+# Rows of consumers that have several rows for the same class of the same provider.
 REPEATED_ALLOCATIONS = (
     select(allocations)
     .join_from(
@@ -100,19 +100,21 @@ _whose = {allocations.name: (allocations.c.consumer_id,)}
 # By table and kind: rows that refer to a provider, or to a resource class, that does not exist.
 DANGLING_ROWS = {
     **{
-        (one.name, "provider"): select(
-            one.c.resource_provider_id.label("number"), *_whose.get(one.name, ())
+        (referring.name, "provider"): select(
+            referring.c.resource_provider_id.label("number"), *_whose.get(referring.name, ())
         )
-        .outerjoin_from(one, providers, providers.c.id == one.c.resource_provider_id)
+        .outerjoin_from(referring, providers, providers.c.id == referring.c.resource_provider_id)
         .where(providers.c.id.is_(None))
-        for one in (allocations, inventories, provider_traits, provider_aggregates)
+        for referring in (allocations, inventories, provider_traits, provider_aggregates)
     },
     **{
-        (one.name, "resource class"): select(
-            one.c.resource_class_id.label("number"), *_whose.get(one.name, ())
+        (referring.name, "resource class"): select(
+            referring.c.resource_class_id.label("number"), *_whose.get(referring.name, ())
         )
-        .outerjoin_from(one, resource_classes, resource_classes.c.id == one.c.resource_class_id)
+        .outerjoin_from(
+            referring, resource_classes, resource_classes.c.id == referring.c.resource_class_id
+        )
         .where(resource_classes.c.id.is_(None))
-        for one in (allocations, inventories)
+        for referring in (allocations, inventories)
     },
 }

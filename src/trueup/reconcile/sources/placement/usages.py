@@ -20,10 +20,10 @@ _ATTEMPTS = 3
 def unlisted(
     provider: str, found: Callable[[str], Any], allocations: Any = None
 ) -> tuple[LedgerFault, ...]:
-    """What is used of a provider and held by no consumer that Placement lists.
+    """The usage of a provider that is in no allocation that Placement lists.
 
-    `found` returns the document at a path; `allocations` is the one with the provider's, if it was
-    read already. While allocations of the provider are written all the time, nothing is said.
+    `found` returns the document at a path; `allocations` is the provider's document, if it was read
+    already. While allocations of the provider are written all the time, the result is empty.
     """
     path = f"/resource_providers/{provider}"
     for _ in range(_ATTEMPTS):
