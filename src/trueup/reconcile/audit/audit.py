@@ -49,7 +49,7 @@ class Audit:
     @property
     def every_finding(self) -> tuple[Finding, ...]:
         """All findings, those that are muted too."""
-        return (*self.findings, *(one.finding for one in self.muted))
+        return (*self.findings, *(row.finding for row in self.muted))
 
     @property
     def hanging(self) -> tuple[Unchecked | LeftAlone, ...]:

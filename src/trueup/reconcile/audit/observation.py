@@ -69,7 +69,9 @@ def suspects_of(audit: Audit) -> frozenset[str]:
     if audit.coverage.complete:
         rows += audit.unchecked
     of_consumers = [row for row in rows if row.subject.kind in CONSUMERS]
-    beside = (one for row in of_consumers if isinstance(row, Finding) for one in row.consumers)
+    beside = (
+        consumer for row in of_consumers if isinstance(row, Finding) for consumer in row.consumers
+    )
     return frozenset((*(row.subject.uuid for row in of_consumers), *beside))
 
 
@@ -132,9 +134,9 @@ def confirmed_again(first: Observation, again: Audit) -> Observation:
         if row.subject.uuid not in asked or found.get(row.id) == row
     )
     muted = tuple(
-        one
-        for one in first.audit.muted
-        if one.finding.subject.uuid not in asked or found.get(one.finding.id) == one.finding
+        row
+        for row in first.audit.muted
+        if row.finding.subject.uuid not in asked or found.get(row.finding.id) == row.finding
     )
     unchecked = tuple(
         row
@@ -142,7 +144,7 @@ def confirmed_again(first: Observation, again: Audit) -> Observation:
         if row.subject.uuid not in asked or row.subject in still
     )
     reported = {row.subject for row in findings} | {row.subject for row in unchecked}
-    reported |= {one.finding.subject for one in muted}
+    reported |= {row.finding.subject for row in muted}
     # A suspect that could not be checked the second time is reported so.
     unchecked += tuple(row for row in again.unchecked if row.subject not in reported)
     reported |= {row.subject for row in unchecked}

@@ -46,7 +46,7 @@ def _not_known(claim: RightAsFarAsKnown) -> Reason | None:
 
     SAFETY: then every amount agrees with what is known, also a wrong one.
     """
-    unknown = [one for one in claim.wanted.of(Share.HOST).open if isinstance(one, Unknown)]
+    unknown = [part for part in claim.wanted.of(Share.HOST).open if isinstance(part, Unknown)]
     return because("claim-not-known", unknown[0].reason) if unknown else None
 
 

@@ -25,10 +25,10 @@ _RIGHT = re.compile(rf"expected (\d+) but got {_NEVER}")
 
 def read(target: AllocationsOf, cloud: Cloud) -> Found:
     """What each consumer holds; the version are their generations."""
-    holdings = {one: cloud.placement.holding(one) for one in target.consumers}
+    holdings = {consumer: cloud.placement.holding(consumer) for consumer in target.consumers}
     return Found(
-        Held({one: row.allocations for one, row in holdings.items()}),
-        {one: row.generation for one, row in holdings.items()},
+        Held({consumer: row.allocations for consumer, row in holdings.items()}),
+        {consumer: row.generation for consumer, row in holdings.items()},
     )
 
 
@@ -44,7 +44,7 @@ def write(change: Change, cloud: Cloud) -> Reply:
     if reply.accepted or not reply.definite or not _EMPTY.search(reply.reason):
         return reply
     left = _generations_left(change, reply, cloud)
-    if any(cloud.placement.holding(one).allocations is not None for one in left):
+    if any(cloud.placement.holding(consumer).allocations is not None for consumer in left):
         return reply
     return replace(reply, named={**change.version, **left})
 
@@ -55,8 +55,8 @@ def without_inventory(
     """The first amount of a class that its provider has no inventory of, in words."""
     found = (
         f"{consumer} holds {name}={amount} of {provider}"
-        for consumer, one in held.items()
-        for provider, row in (one.amounts if one else {}).items()
+        for consumer, allocations in held.items()
+        for provider, row in (allocations.amounts if allocations else {}).items()
         for name, amount in row.items()
         if provider in providers and name not in providers[provider].inventories
     )
@@ -75,8 +75,8 @@ def version_after(change: Change) -> Version:
     """
     after = held_in(change.after)
     return {
-        one: None if held is None else (_number(change.version[one]) or 0) + 1
-        for one, held in after.items()
+        consumer: None if held is None else (_number(change.version[consumer]) or 0) + 1
+        for consumer, held in after.items()
     }
 
 
@@ -89,17 +89,17 @@ def _generations_left(change: Change, reply: Reply, cloud: Cloud) -> dict[str, i
 
     The refusal does not say whose generation it names, so each of several is asked for its own.
     """
-    new = [one for one, generation in change.version.items() if generation is None]
+    new = [consumer for consumer, generation in change.version.items() if generation is None]
     if len(new) > 1:
-        return {one: _number_in(_RIGHT, _ask(one, change, cloud)) for one in new}
-    return {one: _number_in(_EMPTY, reply) for one in new}
+        return {consumer: _number_in(_RIGHT, _ask(consumer, change, cloud)) for consumer in new}
+    return {consumer: _number_in(_EMPTY, reply) for consumer in new}
 
 
 def _ask(consumer: str, change: Change, cloud: Cloud) -> Reply:
     """What Placement answers to a write that it has to refuse, for its generation is wrong."""
     target = AllocationsOf((consumer,))
     before, after = (
-        Held({consumer: held_in(one)[consumer]}) for one in (change.before, change.after)
+        Held({consumer: held_in(state)[consumer]}) for state in (change.before, change.after)
     )
     return _send(Change(target, before, after, {consumer: _NEVER}), cloud)
 
@@ -136,16 +136,16 @@ def bodies(change: Change, generations: Version, with_types: bool) -> dict[str, 
     """What each consumer is to hold, as Placement takes it."""
     after = held_in(change.after)
     return {
-        one: _body(owner, after[one], generations[one], with_types)
-        for one, owner in _owners(change).items()
+        consumer: _body(owner, after[consumer], generations[consumer], with_types)
+        for consumer, owner in _owners(change).items()
     }
 
 
 def _owners(change: Change) -> dict[str, Allocations]:
     """Whose the allocations of each consumer are, or were."""
     before, after = held_in(change.before), held_in(change.after)
-    owners = {one: after[one] or before[one] for one in after}
-    return {one: owner for one, owner in owners.items() if owner is not None}
+    owners = {consumer: after[consumer] or before[consumer] for consumer in after}
+    return {consumer: owner for consumer, owner in owners.items() if owner is not None}
 
 
 def _body(

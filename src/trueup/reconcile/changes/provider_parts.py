@@ -92,6 +92,6 @@ TRAITS = ProviderPart(
 # The uuid of an aggregate may be NULL.
 AGGREGATES = ProviderPart(
     "aggregates",
-    lambda uuids: Aggregates(tuple(sorted(one or "" for one in uuids))),
+    lambda uuids: Aggregates(tuple(sorted(uuid or "" for uuid in uuids))),
     lambda after: list(after.uuids),
 )

@@ -36,9 +36,9 @@ def read(target: Tree, cloud: Cloud) -> Found:
     """
     stocks = {uuid: _stock(uuid, cloud) for uuid in target.providers}
     held = allocations.read(AllocationsOf(target.consumers), cloud)
-    by_provider = {uuid: one.inventories.by_class for uuid, one in stocks.items() if one}
+    by_provider = {uuid: stock.inventories.by_class for uuid, stock in stocks.items() if stock}
     version: dict[str, int | str | None] = {
-        uuid: digest(one.inventories) if one else None for uuid, one in stocks.items()
+        uuid: digest(stock.inventories) if stock else None for uuid, stock in stocks.items()
     }
     return Found(TreeContents(by_provider, held_in(held.state)), version | dict(held.version))
 
@@ -48,18 +48,18 @@ def write(change: Change, cloud: Cloud) -> Reply:
     assert isinstance(change.target, Tree)
     assert isinstance(change.after, TreeContents)
     stocks = {uuid: _stock(uuid, cloud) for uuid in change.target.providers}
-    for uuid, one in stocks.items():
-        if (digest(one.inventories) if one else None) != change.version[uuid]:
+    for uuid, stock in stocks.items():
+        if (digest(stock.inventories) if stock else None) != change.version[uuid]:
             return Reply(False, sent=False, reason=f"the inventories of {uuid} were changed since")
     typed = allocations.typed(change, cloud)
     body: dict[str, Any] = {
         "inventories": {
             uuid: {
-                "resource_provider_generation": one.generation,
+                "resource_provider_generation": stock.generation,
                 "inventories": documents(change.after.inventories[uuid]),
             }
-            for uuid, one in stocks.items()
-            if one is not None
+            for uuid, stock in stocks.items()
+            if stock is not None
         },
         "allocations": allocations.bodies(change, change.version, typed),
     }

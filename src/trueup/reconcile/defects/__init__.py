@@ -137,7 +137,7 @@ DEFECTS: tuple[Defect, ...] = (
     ghost_domain,
 )
 
-OF_WHOLE_CLOUDS = frozenset(one.NAME for one in DEFECTS if one.SCOPE is Scope.WHOLE_CLOUD)
+OF_WHOLE_CLOUDS = frozenset(defect.NAME for defect in DEFECTS if defect.SCOPE is Scope.WHOLE_CLOUD)
 
 
 def ask(defect: Defect, facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
@@ -160,5 +160,5 @@ def ask(defect: Defect, facts: Facts, options: AuditOptions) -> Iterator[Verdict
 
 def not_judged(facts: Facts) -> tuple[NotJudged, ...]:
     """The defects that are not asked, and what each lacks."""
-    every = ((one.NAME, lacking(one.NEEDS, one.SCOPE, facts)) for one in DEFECTS)
+    every = ((defect.NAME, lacking(defect.NEEDS, defect.SCOPE, facts)) for defect in DEFECTS)
     return tuple(NotJudged(name, lacks) for name, lacks in every if lacks)

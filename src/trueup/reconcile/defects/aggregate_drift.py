@@ -61,7 +61,7 @@ class _Difference:
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Hosts that are in other aggregates of Nova than their provider."""
-    names = {one.uuid: one.name for one in facts.host_aggregates}
+    names = {aggregate.uuid: aggregate.name for aggregate in facts.host_aggregates}
     of_nova = frozenset(names)
     of_hosts = facts.aggregates_of_hosts
     shared = facts.sharing_aggregates
@@ -100,7 +100,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     [node] = facts.nodes_by_uuid[finding.subject.uuid]
     provider = facts.providers[finding.subject.uuid]
     wanted = facts.aggregates_of_hosts.get(node.host, frozenset())
-    of_nova = frozenset(one.uuid for one in facts.host_aggregates)
+    of_nova = frozenset(aggregate.uuid for aggregate in facts.host_aggregates)
     if provider.aggregates is None:
         return because("aggregates-not-read")
     found = _difference(wanted, provider, of_nova)
@@ -147,16 +147,16 @@ def _not_written_by_placement(provider: Provider) -> Reason | None:
 
     Placement refuses every list that names it, or finds nobody by its canonical form.
     """
-    wrong = sorted(one for one in provider.aggregates or () if not is_uuid(one))
+    wrong = sorted(uuid for uuid in provider.aggregates or () if not is_uuid(uuid))
     return because("aggregate-uuid-invalid", aggregate=wrong[0]) if wrong else None
 
 
 def _hosts_by_letters(facts: Facts) -> dict[str, tuple[tuple[str, str, str], ...]]:
     """Each aggregate, by uuid and name, with a host of it as written there, by its casefold."""
     return grouped(
-        (host.casefold(), (one.uuid, one.name, host))
-        for one in facts.host_aggregates
-        for host in one.hosts
+        (host.casefold(), (aggregate.uuid, aggregate.name, host))
+        for aggregate in facts.host_aggregates
+        for host in aggregate.hosts
     )
 
 

@@ -25,6 +25,6 @@ find = finder("tree", NAME, Severity.HIGH)
 def remedy(finding: Finding, facts: Facts) -> Reason:
     """No step. A plan moves no provider: what is held in such a tree is not certain."""
     uuid = finding.subject.uuid
-    if any(one.what == HOST_BELOW and one.provider.uuid == uuid for one in facts.broken):
+    if any(broken.what == HOST_BELOW and broken.provider.uuid == uuid for broken in facts.broken):
         return because("take-out-of-tree", provider=uuid)
     return by_fsck(finding, facts)

@@ -65,4 +65,4 @@ def _is_over(
 
 
 def _first(*moments: datetime | None) -> datetime | None:
-    return next((one for one in moments if one is not None), None)
+    return next((moment for moment in moments if moment is not None), None)

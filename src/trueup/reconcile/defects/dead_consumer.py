@@ -73,7 +73,7 @@ def _unknown(facts: Facts) -> set[str]:
 def _judge(consumer: str, proof: str, facts: Facts) -> Verdict:
     subject, where = Subject("consumer", consumer), names_of_providers(consumer, facts)
     if domains := facts.domains_of.get(consumer):
-        hosts = tuple(sorted({one.host for one in domains}))
+        hosts = tuple(sorted({domain.host for domain in domains}))
         return Unchecked(subject, where, because("dead-with-domain", proof=proof, hosts=hosts))
     evidence: Evidence = {
         "proof": proof,

@@ -112,7 +112,7 @@ def _obstacle(claim: OnEvacuatedHost, left: Mapping[str, Migration], facts: Fact
 
 def _evacuation(row: Migration, root: str, facts: Facts) -> Structure:
     """An evacuation as evidence, with the compute service of the host that it left."""
-    services = tuple(one.service for one in source_hosts(row, facts) if one.service)
+    services = tuple(host.service for host in source_hosts(row, facts) if host.service)
     return {
         "status": row.status,
         "source_host": row.source_host,

@@ -37,10 +37,10 @@ SCOPE = Scope.SELECTION
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Domains that Nova made, of instances that are deleted, or that no cell knows."""
     for uuid in sorted(facts.domains_of.keys() - facts.alive.keys()):
-        ours = tuple(one for one in facts.domains_of[uuid] if one.ours)
+        ours = tuple(domain for domain in facts.domains_of[uuid] if domain.ours)
         if not ours or uuid in facts.builds:
             continue
-        where = ", ".join(sorted({one.host for one in ours}))
+        where = ", ".join(sorted({domain.host for domain in ours}))
         if uuid in facts.deleted:
             yield _judge(facts.deleted[uuid], where, ours, facts, options)
         else:
@@ -52,7 +52,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """Remove the definition on each host, if no guest runs and Nova does not; disks are kept."""
     instance = facts.deleted[finding.subject.uuid]
-    runs = any(one.active for one in facts.domains_of.get(instance.uuid, ()) if one.ours)
+    runs = any(domain.active for domain in facts.domains_of.get(instance.uuid, ()) if domain.ours)
     if not runs and (reason := left_to_nova(instance, facts)):
         return reason
     return undefining_steps(finding, instance, facts)
@@ -64,7 +64,7 @@ def _judge(
     subject = Subject("instance", instance.uuid)
     if reason := _hands_off(instance, facts, options):
         return LeftAlone(subject, where, because("deleted-with-domain", reason))
-    active = any(one.active for one in ours)
+    active = any(domain.active for domain in ours)
     return Finding(
         NAME,
         subject,

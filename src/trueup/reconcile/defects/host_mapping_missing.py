@@ -78,7 +78,11 @@ def _in_other_letters(node: ComputeNode, facts: Facts) -> str:
     """
     folded = node.host.casefold()
     others = facts.host_mapping.values()
-    same = [one.host for one in others if one.host.casefold() == folded and one.cell == node.cell]
+    same = [
+        mapping.host
+        for mapping in others
+        if mapping.host.casefold() == folded and mapping.cell == node.cell
+    ]
     return same[0] if same else ""
 
 

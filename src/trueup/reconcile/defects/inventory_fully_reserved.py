@@ -51,8 +51,8 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
             yield LeftAlone(subject, node.host, reason)
             continue
         reserved: tuple[Structure, ...] = tuple(
-            {"name": name, "total": one.total, "reserved": one.reserved}
-            for name, one in rows.items()
+            {"name": name, "total": inventory.total, "reserved": inventory.reserved}
+            for name, inventory in rows.items()
         )
         yield Finding(NAME, subject, node.host, Severity.MEDIUM, {"inventories": reserved})
 
@@ -66,6 +66,6 @@ def _reserved(inventories: Mapping[str, Inventory]) -> dict[str, Inventory]:
     """The inventories of a kind of which all is reserved, by resource class."""
     for kind in _KINDS:
         found = {name: inventories[name] for name in kind if name in inventories}
-        if found and all(one.reserved >= one.total for one in found.values()):
+        if found and all(inventory.reserved >= inventory.total for inventory in found.values()):
             return found
     return {}

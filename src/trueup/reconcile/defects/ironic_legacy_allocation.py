@@ -57,8 +57,14 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     if len(own) != 1:
         return because("node-without-class", provider=provider.uuid)
     held = facts.consumers_of.get(provider.uuid, ())
-    legacy = [one for one in held if set(_LEGACY) & facts.consumers[one][provider.uuid].keys()]
-    each = "; ".join(f"`{_replacement(one, provider.uuid, own[0], facts)}`" for one in legacy)
+    legacy = [
+        consumer
+        for consumer in held
+        if set(_LEGACY) & facts.consumers[consumer][provider.uuid].keys()
+    ]
+    each = "; ".join(
+        f"`{_replacement(consumer, provider.uuid, own[0], facts)}`" for consumer in legacy
+    )
     none = " ".join(f"--property resources:{name}=0" for name in _LEGACY)
     return because("flavor-names-class", resource_class=own[0], properties=none, commands=each)
 

@@ -50,8 +50,8 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
         return because("claim-unknown")
     instance = claim.instance
     after = {
-        one.consumer: Allocations(one.known, instance.project, instance.user)
-        for one in _lacking(claim)
+        allocation.consumer: Allocations(allocation.known, instance.project, instance.user)
+        for allocation in _lacking(claim)
     }
     moves = [claim.migration] if isinstance(claim, LostInMove) else []
     kept = same_status(move for move in moves if move.uuid not in after)
@@ -66,7 +66,7 @@ def _lacking(claim: Missing | LostInMove) -> tuple[ExpectedAllocation, ...]:
 def _open(claim: Missing | LostInMove, facts: Facts) -> Reason | None:
     """Why it is not certain what should be held; None if it is certain."""
     names = facts.provider_names
-    reasons = [open_reasons(one, names) for one in _lacking(claim)]
+    reasons = [open_reasons(allocation, names) for allocation in _lacking(claim)]
     if isinstance(claim, Missing):
         reasons.append(pinned_otherwise(claim.instance, claim.wanted))
     return together(reasons)
@@ -109,9 +109,15 @@ def _obstacle(claim: Missing, facts: Facts) -> Reason | None:
 def _judge_move(claim: LostInMove, facts: Facts) -> Verdict:
     """SAFETY: nothing is released. Until the move is confirmed, both hosts keep its resources."""
     subject, names = Subject("instance", claim.instance.uuid), facts.provider_names
-    of_move = [one for one in claim.wanted if one.consumer != claim.instance.uuid]
-    of_own = [one for one in claim.wanted if one.consumer == claim.instance.uuid]
-    where = ", ".join(sorted({names.get(uuid, uuid) for one in claim.wanted for uuid in one.known}))
+    of_move = [
+        allocation for allocation in claim.wanted if allocation.consumer != claim.instance.uuid
+    ]
+    of_own = [
+        allocation for allocation in claim.wanted if allocation.consumer == claim.instance.uuid
+    ]
+    where = ", ".join(
+        sorted({names.get(uuid, uuid) for allocation in claim.wanted for uuid in allocation.known})
+    )
     if reason := _open(claim, facts):
         lost = ("its migration",) * bool(of_move) + ("it",) * bool(of_own)
         said = because("claim-of-move-lost", reason, kind=claim.migration.kind, lost=lost)
@@ -134,5 +140,7 @@ def _judge_move(claim: LostInMove, facts: Facts) -> Verdict:
 
 def _should_hold(label: str, lost: list[ExpectedAllocation], facts: Facts) -> Evidence:
     """What a consumer that lost its claim should hold, under this label."""
-    rows = tuple(row for one in lost for row in holding(one.known, facts.provider_names))
+    rows = tuple(
+        row for allocation in lost for row in holding(allocation.known, facts.provider_names)
+    )
     return {label: rows} if lost else {}

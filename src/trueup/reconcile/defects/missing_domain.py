@@ -49,7 +49,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
 
 def _judge(instance: Instance, facts: Facts) -> Iterator[Verdict]:
     domains = facts.domains_of.get(instance.uuid, ())
-    if any(one.host == instance.host or one.active for one in domains):
+    if any(domain.host == instance.host or domain.active for domain in domains):
         return
     if isinstance(claim_of(instance.uuid, facts), Moving):
         return

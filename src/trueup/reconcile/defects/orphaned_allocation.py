@@ -55,7 +55,7 @@ def release(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """Release all that it and its migrations hold."""
     instance = facts.deleted[finding.subject.uuid]
     holders = (instance.uuid, *facts.record(instance.uuid).moves)
-    after = {one: None for one in holders if facts.holdings[one].allocations is not None}
+    after = {holder: None for holder in holders if facts.holdings[holder].allocations is not None}
     if not after:
         return because("holds-nothing-now")
     if reason := unseen(instance, facts):

@@ -66,7 +66,7 @@ def _pinned(facts: Facts) -> Mapping[_Place, Mapping[int, list[Instance]]]:
 
 def _wrong(node: ComputeNode, processors: Mapping[int, list[Instance]]) -> Iterator[Structure]:
     cells = node.numa.cells if node.numa else None
-    there = {one for cell in cells or () for one in cell.shared | cell.dedicated}
+    there = {processor for cell in cells or () for processor in cell.shared | cell.dedicated}
     for processor, instances in sorted(processors.items()):
         missing = cells is not None and processor not in there
         if missing or len({row.uuid for row in instances}) > 1:

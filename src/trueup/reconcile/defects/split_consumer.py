@@ -41,11 +41,13 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         if uuid not in known and uuid not in moves and uuid not in facts.consumers:
             continue
         evidence: Evidence = {
-            "written": tuple(_form(one, facts) for one in written),
+            "written": tuple(_form(consumer, facts) for consumer in written),
             "holds": holding(facts.consumers.get(uuid, {}), facts.provider_names),
         }
         kind: Kind = "instance" if uuid in known else "consumer"
-        where = ", ".join(sorted({_where(facts.consumers[one], facts) for one in written}))
+        where = ", ".join(
+            sorted({_where(facts.consumers[consumer], facts) for consumer in written})
+        )
         yield Finding(NAME, Subject(kind, uuid), where, Severity.HIGH, evidence, consumers=written)
 
 

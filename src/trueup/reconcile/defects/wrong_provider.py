@@ -51,7 +51,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     nodes = facts.nodes_by_uuid.get(root, ())
     former = facts.deleted_nodes_by_uuid.get(root, ())[-1:] if not nodes else ()
     guards = (
-        *(NodeGone(one.uuid, "", one.cell, "") for one in former),
+        *(NodeGone(node.uuid, "", node.cell, "") for node in former),
         *guests_on([root], claim, facts),
         *sources_down([root], claim, facts, others=False),
     )

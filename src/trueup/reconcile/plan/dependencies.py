@@ -100,13 +100,13 @@ def after_undefining(
     needing, in_use = [], dict[str, Reason]()
     for step in steps:
         domains = [
-            one for uuid in _emptied_by(step, facts) for one in facts.domains_of.get(uuid, ())
+            domain for uuid in _emptied_by(step, facts) for domain in facts.domains_of.get(uuid, ())
         ]
-        needs = [removing.get((one.uuid, one.host)) for one in domains]
-        for one, need in zip(domains, needs, strict=True):
+        needs = [removing.get((domain.uuid, domain.host)) for domain in domains]
+        for domain, need in zip(domains, needs, strict=True):
             if need is None:
-                why = kept.get(one.uuid, because("domain-not-in-plan"))
-                reason = because("domain-stays", why, host=one.host)
+                why = kept.get(domain.uuid, because("domain-not-in-plan"))
+                reason = because("domain-stays", why, host=domain.host)
                 in_use.update(dict.fromkeys(step.because, reason))
         more = tuple(dict.fromkeys(need for need in needs if need and need not in step.needs))
         needing.append(msgspec.structs.replace(step, needs=(*step.needs, *more)) if more else step)
@@ -142,7 +142,7 @@ def _without(steps: Sequence[Step], in_use: Mapping[str, Reason]) -> Arranged:
     return Arranged(
         tuple(step for step in steps if step not in stay),
         tuple(
-            NoRoom(step, in_use[next(one for one in step.because if one in in_use)])
+            NoRoom(step, in_use[next(finding for finding in step.because if finding in in_use)])
             for step in stay
         ),
     )

@@ -32,7 +32,7 @@ class Only:
 
 def direction_of(step: Step) -> Direction | None:
     """The direction of a step; None: it moves something, or changes more than allocations."""
-    if not all(isinstance(one.target, AllocationsOf | PortBinding) for one in step.changes):
+    if not all(isinstance(change.target, AllocationsOf | PortBinding) for change in step.changes):
         return None
     takes, gives = releases(step), any(amount > 0 for amount in step_growth(step).values())
     if takes == gives:
@@ -61,7 +61,7 @@ def narrowed(plan: Plan, only: Only) -> Plan:
         findings=tuple(row for row in plan.findings if row.id not in left_out),
         steps=steps,
         declined=(*plan.declined, *declined),
-        effects=tuple(one for one in plan.effects if one.step in kept),
+        effects=tuple(effect for effect in plan.effects if effect.step in kept),
     )
 
 

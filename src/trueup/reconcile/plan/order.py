@@ -102,13 +102,19 @@ def ordered(steps: Sequence[Step], facts: Facts) -> Ordered:
 def merged(steps: Sequence[Step]) -> Step:
     """One step that changes the allocations of all these at once."""
     changes = [change for step in steps for change in step.changes]
-    consumers = tuple(sorted(one for step in steps for one in step.consumers))
-    before = {one: held for change in changes for one, held in held_in(change.before).items()}
-    after = {one: held for change in changes for one, held in held_in(change.after).items()}
-    version = {one: number for change in changes for one, number in change.version.items()}
+    consumers = tuple(sorted(consumer for step in steps for consumer in step.consumers))
+    before = {
+        consumer: held for change in changes for consumer, held in held_in(change.before).items()
+    }
+    after = {
+        consumer: held for change in changes for consumer, held in held_in(change.after).items()
+    }
+    version = {
+        consumer: number for change in changes for consumer, number in change.version.items()
+    }
     change = Change(AllocationsOf(consumers), Held(before), Held(after), version)
     guards = tuple(guard for step in steps for guard in step.guards)
-    return step_of((change,), guards, tuple(one for step in steps for one in step.because))
+    return step_of((change,), guards, tuple(finding for step in steps for finding in step.because))
 
 
 class _Room:
@@ -237,12 +243,12 @@ class _Queue:
         for step in movable:
             for other in self._partners(step):
                 if self._room.fits([step, other]):
-                    return sorted((step, other), key=lambda one: self._number[one.id])
+                    return sorted((step, other), key=lambda row: self._number[row.id])
         return movable if len(movable) > 2 and self._room.fits(movable) else []
 
     def _lacking(self, step: Step) -> str | None:
         """The id of a step or the uuid of a provider that a step waits for."""
-        unmet = next((one for one in step.needs if one in self._steps), None)
+        unmet = next((need for need in step.needs if need in self._steps), None)
         lacking = None if unmet else self._room.lacks(step)
         return lacking[0] if lacking else unmet
 
@@ -250,12 +256,18 @@ class _Queue:
         """The steps that free something that a step lacks, and change allocations only."""
         lacking = self._room.lacks(step)
         freeing = self._freeing.get(lacking, ()) if lacking else ()
-        found = (self._steps[one] for one in freeing if one in self._steps and one != step.id)
-        return (one for one in found if _only_allocations(one))
+        found = (
+            self._steps[step_id]
+            for step_id in freeing
+            if step_id in self._steps and step_id != step.id
+        )
+        return (other for other in found if _only_allocations(other))
 
 
 def _only_allocations(step: Step) -> bool:
-    return not step.needs and all(isinstance(one.target, AllocationsOf) for one in step.changes)
+    return not step.needs and all(
+        isinstance(change.target, AllocationsOf) for change in step.changes
+    )
 
 
 def _grows(step: Step) -> bool:

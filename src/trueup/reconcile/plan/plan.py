@@ -116,7 +116,7 @@ class Plan:
     @property
     def subjects(self) -> frozenset[str]:
         """Everything that its steps change, by uuid or name; of a reshape all consumers."""
-        return frozenset(one for step in self.steps for one in step.subjects)
+        return frozenset(subject for step in self.steps for subject in step.subjects)
 
     @property
     def limit(self) -> int:
@@ -126,7 +126,7 @@ class Plan:
 
 def consumers_of(findings: Sequence[Finding]) -> tuple[str, ...]:
     """The consumers whose allocations remedies may change: a plan needs to know their holdings."""
-    found = {one for finding in findings for one in finding.consumers}
+    found = {consumer for finding in findings for consumer in finding.consumers}
     found |= {row.subject.uuid for row in findings if row.subject.kind in CONSUMERS}
     return tuple(sorted(found))
 
@@ -202,11 +202,15 @@ def proposed(
     order = ordered(others.steps, facts)
     removals = after_release(removing, order.steps, facts)
     not_possible = (*others.in_use, *order.without_room, *removals.in_use)
-    without_room = {reason: one.reason for one in not_possible for reason in one.step.because}
+    without_room = {reason: row.reason for row in not_possible for reason in row.step.because}
     in_order = (*order.steps, *removals.steps)
-    declined += [NotPlanned(one, without_room[one.id]) for one in found if one.id in without_room]
+    declined += [
+        NotPlanned(finding, without_room[finding.id])
+        for finding in found
+        if finding.id in without_room
+    ]
     return Proposal(
-        findings=tuple(one for one in found if one.id not in without_room),
+        findings=tuple(finding for finding in found if finding.id not in without_room),
         declined=tuple(declined),
         steps=in_order,
         effects=order.effects,
@@ -221,9 +225,9 @@ def _remedied(
     unread: Mapping[str, str],
 ) -> tuple[Step, ...] | Reason | None:
     consumers = consumers_of([finding])
-    for one in consumers:
-        if one in unread:
-            return because("holding-unreadable", consumer=one, error=unread[one])
+    for consumer in consumers:
+        if consumer in unread:
+            return because("holding-unreadable", consumer=consumer, error=unread[consumer])
     if not facts.holdings.keys() >= set(consumers):
         return because("holding-not-read")
     steps = remedy_of(finding, facts)
@@ -243,13 +247,15 @@ def _remedied(
 
 def _touched(step: Step) -> frozenset[str]:
     """What a step changes, and what it relies on that nobody else changes."""
-    relied = (one.target for one in step.guards if isinstance(one, VersionIs))
+    relied = (guard.target for guard in step.guards if isinstance(guard, VersionIs))
     return step.subjects.union(*map(parts_of, relied))
 
 
 def _names(steps: Sequence[Step], facts: Facts) -> dict[str, str]:
     """The names of what steps are about, and of all cells, by uuid."""
-    states = (side for step in steps for one in step.changes for side in (one.before, one.after))
+    states = (
+        side for step in steps for change in step.changes for side in (change.before, change.after)
+    )
     held = (row for state in states for row in held_in(state).values() if row)
     uuids = {uuid for row in held for uuid in row.amounts}
     uuids |= {uuid for step in steps for uuid in step.subjects}
@@ -258,7 +264,7 @@ def _names(steps: Sequence[Step], facts: Facts) -> dict[str, str]:
         **{uuid: _called(uuid, facts) for uuid in uuids & facts.instance_rows.keys()},
         **facts.provider_names,
     }
-    return {**facts.cells, **{one: known[one] for one in sorted(uuids & known.keys())}}
+    return {**facts.cells, **{uuid: known[uuid] for uuid in sorted(uuids & known.keys())}}
 
 
 def _called(instance: str, facts: Facts) -> str:

@@ -28,9 +28,9 @@ class WrongBinding:
     @property
     def right(self) -> Mapping[str, str] | None:
         """What the profile should name: provider by request group; None if that is not known."""
-        if any(len(one.providers) != 1 for one in self.groups):
+        if any(len(requested.providers) != 1 for requested in self.groups):
             return None
-        return {one.group.id: one.providers[0] for one in self.groups}
+        return {requested.group.id: requested.providers[0] for requested in self.groups}
 
 
 def wrong_bindings(
@@ -38,7 +38,7 @@ def wrong_bindings(
 ) -> Iterator[WrongBinding]:
     """The ports whose profile is wrong while the instance holds these amounts on this host."""
     groups = requested_groups_on(root, instance, facts, amounts)
-    for rows in grouped((one.port.id, one) for one in groups).values():
+    for rows in grouped((requested.port.id, requested) for requested in groups).values():
         found = WrongBinding(rows[0].port, rows)
         is_right = found.right is not None and found.port.allocation == found.right
         if not is_right and found.port.bound_on(instance.host) and _is_held(rows, amounts):
@@ -48,9 +48,9 @@ def wrong_bindings(
 def _is_held(groups: Iterable[RequestedGroup], amounts: Amounts) -> bool:
     """Whether one of its providers gives each group; otherwise the claim itself is wrong."""
     return all(
-        any(amounts.get(uuid, {}).get(name, 0) >= amount for uuid in one.providers)
-        for one in groups
-        for name, amount in one.group.resources.items()
+        any(amounts.get(uuid, {}).get(name, 0) >= amount for uuid in requested.providers)
+        for requested in groups
+        for name, amount in requested.group.resources.items()
     )
 
 
@@ -59,18 +59,18 @@ def unguarded(wrong: Iterable[WrongBinding]) -> bool:
 
     SAFETY: nothing would guard that write.
     """
-    return any(one.right is not None and one.port.revision is None for one in wrong)
+    return any(binding.right is not None and binding.port.revision is None for binding in wrong)
 
 
 def binding_changes(wrong: Iterable[WrongBinding]) -> tuple[Change, ...]:
     """The changes that make these profiles right, as far as that is known."""
     return tuple(
         Change(
-            PortBinding(one.port.id),
-            Profile(one.port.profile),
-            Profile(one.port.profile_with(one.right)),
-            {one.port.id: one.port.revision},
+            PortBinding(binding.port.id),
+            Profile(binding.port.profile),
+            Profile(binding.port.profile_with(binding.right)),
+            {binding.port.id: binding.port.revision},
         )
-        for one in wrong
-        if one.right is not None
+        for binding in wrong
+        if binding.right is not None
     )

@@ -45,8 +45,8 @@ def undefining_steps(
     record_of_nova = msgspec.structs.replace(facts.record(instance.uuid), domains=())
     if reason := contradiction(record_of_nova, facts):
         return reason
-    domains = [one for one in facts.domains_of.get(instance.uuid, ()) if one.ours]
-    records = [facts.record_of_domain.get((one.host, one.uuid)) for one in domains]
+    domains = [domain for domain in facts.domains_of.get(instance.uuid, ()) if domain.ours]
+    records = [facts.record_of_domain.get((domain.host, domain.uuid)) for domain in domains]
     steps = []
     for domain, record in zip(domains, records, strict=True):
         if reason := _obstacle(domain, record, discards):
@@ -68,7 +68,7 @@ def left_to_nova(instance: Instance, facts: Facts) -> Reason | None:
     archived, or that somebody deleted by hand (`_cleanup_running_deleted_instances`). Where it is
     up and the domain is there all the same, it does not do so: it looks at its start.
     """
-    ours = {one.host for one in facts.domains_of.get(instance.uuid, ()) if one.ours}
+    ours = {domain.host for domain in facts.domains_of.get(instance.uuid, ()) if domain.ours}
     hosts = sorted(host for host in ours if not _nova_compute_is_up(host, instance, facts))
     rows = facts.record(instance.uuid).rows
     if not hosts or all(row.archived or row.deleted_by_hand for row in rows):
@@ -95,7 +95,7 @@ def unseen(instance: Instance, facts: Facts) -> Reason | None:
 
 def no_domains(instance: Instance, facts: Facts) -> Iterator[Guard]:
     """Guards: the hypervisors that had no domain of a deleted instance still have none."""
-    there = {one.host for one in facts.domains_of.get(instance.uuid, ())}
+    there = {domain.host for domain in facts.domains_of.get(instance.uuid, ())}
     asked = _hosts_of(instance, facts) & facts.hypervisors_that_answered
     for host in sorted(asked - there):
         yield DomainIs(host, instance.uuid, None)

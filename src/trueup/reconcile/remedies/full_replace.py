@@ -102,7 +102,7 @@ def obstacle(claim: OnHost, facts: Facts) -> Reason | None:
     known = facts.nodes_by_uuid.keys() | {row.uuid for row in facts.deleted_compute_nodes}
     strangers = sorted(elsewhere(claim, facts) - known)
     if strangers:
-        named = tuple(facts.provider_names.get(one, one) for one in strangers)
+        named = tuple(facts.provider_names.get(uuid, uuid) for uuid in strangers)
         return because("provider-of-no-node", providers=named)
     return None
 

@@ -78,7 +78,11 @@ def guarded_step(
     Binding profiles of the instance's ports that would be wrong afterwards are written with it;
     where one of them cannot be written, neither is the claim.
     """
-    written = {one: held for one, held in after.items() if facts.holdings[one].allocations != held}
+    written = {
+        consumer: held
+        for consumer, held in after.items()
+        if facts.holdings[consumer].allocations != held
+    }
     if not written:
         return because("right-now")
     moves = (
@@ -96,12 +100,12 @@ def guarded_step(
     all_guards = (
         *_settled(instance, facts),
         *_host_is(after.get(instance.uuid), found, facts),
-        *(_holds(one, facts) for one in sorted(after.keys() - written.keys())),
+        *(_holds(consumer, facts) for consumer in sorted(after.keys() - written.keys())),
         *moves,
         *_where_found(instance, facts),
         *guards,
     )
-    every = tuple(one for n, one in enumerate(all_guards) if one not in all_guards[:n])
+    every = tuple(guard for n, guard in enumerate(all_guards) if guard not in all_guards[:n])
     step = allocations_step(written, facts, (finding.id,), every)
     wrong = _wrong_bindings(after.get(instance.uuid), found, facts)
     if unguarded(wrong):
@@ -119,8 +123,8 @@ def _holds(consumer: str, facts: Facts) -> VersionIs:
 def _where_found(instance: Instance, facts: Facts) -> Iterator[Guard]:
     """Guards: the hypervisors still have the guest where they had it, if they alone know that."""
     doubt = whereabouts(instance, facts.record(instance.uuid), facts)
-    for one in doubt.places if doubt else ():
-        yield from no_guest(one.host, instance, facts)
+    for place in doubt.places if doubt else ():
+        yield from no_guest(place.host, instance, facts)
 
 
 def unlisted_rows(after: Mapping[str, Allocations | None], facts: Facts) -> Reason | None:
@@ -131,10 +135,10 @@ def unlisted_rows(after: Mapping[str, Allocations | None], facts: Facts) -> Reas
     """
     known = facts.once(_unlisted_by_consumer)
     of_nobody = [row for row in facts.ledger_faults if row.resource_class and not row.consumers]
-    for one, allocations in after.items():
-        if fault := known.get(one):
+    for consumer, allocations in after.items():
+        if fault := known.get(consumer):
             return because("rows-unlisted", provider=_name_of(fault, facts))
-        amounts = allocations.amounts if allocations and one not in facts.consumers else {}
+        amounts = allocations.amounts if allocations and consumer not in facts.consumers else {}
         for fault in of_nobody:
             if fault.resource_class in amounts.get(fault.subject, {}):
                 return because("rows-maybe-its-own", provider=_name_of(fault, facts))
@@ -143,7 +147,9 @@ def unlisted_rows(after: Mapping[str, Allocations | None], facts: Facts) -> Reas
 
 def _unlisted_by_consumer(facts: Facts) -> Mapping[str, LedgerFault]:
     """The faults of allocations that the database shows, by consumer."""
-    return {canonical_uuid(one): row for row in facts.ledger_faults for one in row.consumers}
+    return {
+        canonical_uuid(consumer): row for row in facts.ledger_faults for consumer in row.consumers
+    }
 
 
 def _name_of(fault: LedgerFault, facts: Facts) -> str:
@@ -152,13 +158,13 @@ def _name_of(fault: LedgerFault, facts: Facts) -> str:
 
 def _not_allowed(after: Iterable[Allocations | None], facts: Facts) -> Reason | None:
     """What Placement would refuse of these allocations, and why; or None."""
-    kept = [one for one in after if one]
-    for one in kept:
-        if not one.project or not one.user:
+    kept = [allocations for allocations in after if allocations]
+    for allocations in kept:
+        if not allocations.project or not allocations.user:
             return because("no-owner")
-        if one.consumer_type and not _CONSUMER_TYPE.fullmatch(one.consumer_type):
-            return because("consumer-type-refused", consumer_type=one.consumer_type)
-    for uuid, row in chain.from_iterable(one.amounts.items() for one in kept):
+        if allocations.consumer_type and not _CONSUMER_TYPE.fullmatch(allocations.consumer_type):
+            return because("consumer-type-refused", consumer_type=allocations.consumer_type)
+    for uuid, row in chain.from_iterable(allocations.amounts.items() for allocations in kept):
         stocks = facts.providers[uuid].inventories if uuid in facts.providers else {}
         for name, amount in row.items():
             stock = stocks.get(name)
@@ -180,8 +186,10 @@ def _kept_of_nothing(after: Mapping[str, Allocations | None], facts: Facts) -> R
 
     As after half a reshape. Placement refuses the write, whatever else that corrects.
     """
-    held = [facts.consumers.get(one, {}) for one in after]
-    for uuid, row in chain.from_iterable(one.amounts.items() for one in after.values() if one):
+    held = [facts.consumers.get(consumer, {}) for consumer in after]
+    for uuid, row in chain.from_iterable(
+        allocations.amounts.items() for allocations in after.values() if allocations
+    ):
         stocks = facts.providers[uuid].inventories if uuid in facts.providers else row
         for name in sorted(row.keys() - stocks.keys()):
             if any(name in amounts.get(uuid, {}) for amounts in held):
@@ -227,7 +235,7 @@ def _settled(instance: Instance, facts: Facts) -> tuple[Guard, ...]:
 def _host_is(after: Allocations | None, instance: Instance, facts: Facts) -> Iterator[Guard]:
     """Guard: its host has the compute node whose provider it is left with resources of."""
     if after is not None:
-        yield from (NodeIs(one.cell, one.host, one.uuid) for one in _nodes_of(instance, facts))
+        yield from (NodeIs(node.cell, node.host, node.uuid) for node in _nodes_of(instance, facts))
 
 
 def _nodes_of(instance: Instance, facts: Facts) -> tuple[ComputeNode, ...]:
@@ -328,7 +336,7 @@ def _contents(row: Provider) -> ProviderContents:
     return ProviderContents(
         name=row.name,
         parent=row.parent,
-        inventories={name: asdict(one) for name, one in sorted(row.inventories.items())},
+        inventories={name: asdict(stock) for name, stock in sorted(row.inventories.items())},
         traits=tuple(sorted(row.traits or ())),
         aggregates=tuple(sorted(row.aggregates or ())),
     )

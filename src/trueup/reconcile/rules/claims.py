@@ -289,11 +289,11 @@ def _of_two_flavors(claim: OnHost, facts: Facts) -> Reason | None:
     if before is None or before.parts == claim.wanted.parts:
         return None
     here = outside_trees(claim.held, elsewhere(claim, facts), facts)
-    differs = [one for one in Share if before.of(one).parts != claim.wanted.of(one).parts]
+    differs = [share for share in Share if before.of(share).parts != claim.wanted.of(share).parts]
     if all(share_agrees(share, here, claim.wanted) for share in differs):
         return None
     names = facts.provider_names
-    own, old = (holding(one.known, names) for one in (claim.wanted, before))
+    own, old = (holding(allocation.known, names) for allocation in (claim.wanted, before))
     return because("two-flavors", holds=holding(claim.held, names), new=own, old=old)
 
 
@@ -329,8 +329,14 @@ def _unconfirmed(
     roots = [root_of(migration.cell, *place, facts) for place in hosts]
     every = expected(instance, facts)
     held = {instance.uuid: record.own, **record.moves}
-    lost = tuple(one for one in every if one.parts and not held.get(one.consumer))
-    kept = all(agrees(held.get(one.consumer, {}), one) for one in every if one not in lost)
+    lost = tuple(
+        allocation for allocation in every if allocation.parts and not held.get(allocation.consumer)
+    )
+    kept = all(
+        agrees(held.get(allocation.consumer, {}), allocation)
+        for allocation in every
+        if allocation not in lost
+    )
     if lost and kept and all(roots) and record.moves.keys() <= {migration.uuid}:
         return LostInMove(instance, record, migration, lost)
     if all(roots) and (wrong := wrong_claims(every, held, facts.provider_names)):

@@ -57,6 +57,6 @@ def _faults(kind: FaultKind, facts: Facts) -> Iterator[LedgerFault]:
     yield from read
     if kind == "tree":
         reported = {row.subject for row in read}
-        for one in facts.broken:
-            if one.provider.uuid not in reported:
-                yield LedgerFault(kind, one.provider.uuid, str(one))
+        for broken in facts.broken:
+            if broken.provider.uuid not in reported:
+                yield LedgerFault(kind, broken.provider.uuid, str(broken))

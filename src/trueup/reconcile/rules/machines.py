@@ -93,9 +93,9 @@ def _in_scope(names: list[str], facts: Facts) -> bool:
     return facts.hosts_in_scope is None or bool(facts.hosts_in_scope & {*names})
 
 
-def _proof(one: str, other: str, facts: Facts) -> str:
+def _proof(host: str, other: str, facts: Facts) -> str:
     nodes = {row.host: row for row in _nodes(facts)}
-    first, second = nodes[one], nodes[other]
+    first, second = nodes[host], nodes[other]
     if first.uuid and first.uuid == second.uuid:
         return f"their compute nodes have one uuid, {first.uuid}"
     where = f" and the address {first.address}" if first.address else ""

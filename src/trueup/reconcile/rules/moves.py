@@ -40,10 +40,10 @@ def root_of(cell: str, host: str | None, node: str | None, facts: Facts) -> str 
         provider = facts.providers.get(living[0].uuid) if len(living) == 1 else None
         return provider.root if provider else None
     former = _called(facts.once(_deleted_by_host), cell, host, node)
-    roots = {facts.providers[one.uuid].root for one in former if one.uuid in facts.providers}
+    roots = {facts.providers[row.uuid].root for row in former if row.uuid in facts.providers}
     if not roots:
         name = (node or host or "").casefold()
-        roots = {one.root for one in facts.once(_providers_by_name).get(name, ())}
+        roots = {row.root for row in facts.once(_providers_by_name).get(name, ())}
     return roots.pop() if len(roots) == 1 else None
 
 
@@ -71,7 +71,7 @@ def source_hosts(move: Migration, facts: Facts) -> tuple[MoveHost, ...]:
             *facts.nodes_by_uuid.get(left_by(move, facts) or "", ()),
         )
         hosts |= {(row.cell, row.host) for row in now if row.hypervisor != IRONIC}
-    return tuple(_host(*one, facts) for one in sorted(hosts)) or (named,)
+    return tuple(_host(*host, facts) for host in sorted(hosts)) or (named,)
 
 
 def uncleaned(record: InstanceRecord) -> tuple[Migration, ...]:
@@ -100,7 +100,7 @@ def may_run(move: Migration, record: InstanceRecord, facts: Facts) -> Reason | N
     if not move.source_host:
         return because("evacuated-from-unknown")
     sources = source_hosts(move, facts)
-    hosts = [one for one in sources if not has_no_domain(one.name, record.uuid, facts)]
+    hosts = [host for host in sources if not has_no_domain(host.name, record.uuid, facts)]
     for host in hosts:
         if host.service and host.service.is_up(facts.taken_at):
             return because("source-up", _ways_out(host.name, facts), host=host.name)

@@ -103,7 +103,7 @@ def of_another_cell(node: ComputeNode, facts: Facts) -> Reason | None:
     """
     others = facts.once(_cells_of_hosts)[node.host.casefold()] - {node.cell}
     if others:
-        named = tuple(sorted(facts.cells.get(one, one) for one in others))
+        named = tuple(sorted(facts.cells.get(uuid, uuid) for uuid in others))
         return because("host-in-other-cells", cells=named, host=node.host)
     mapping = facts.host_mapping.get(node.host)
     if mapping is not None and mapping.cell != node.cell:

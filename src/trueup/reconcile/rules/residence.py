@@ -225,10 +225,10 @@ def _running_elsewhere(
     """
     hosts = {row.host for row in living}
     elsewhere = [
-        name for name in record.running_on if not any(is_same(name, one, facts) for one in hosts)
+        name for name in record.running_on if not any(is_same(name, host, facts) for host in hosts)
     ]
     doubts = (whereabouts(row, record, facts) for row in living if elsewhere)
-    possible = {one.host.casefold() for doubt in doubts if doubt for one in doubt.places}
+    possible = {place.host.casefold() for doubt in doubts if doubt for place in doubt.places}
     elsewhere = [host for host in elsewhere if host.casefold() not in possible]
     if elsewhere:
         if not hosts:
@@ -313,7 +313,7 @@ def exchanged(node: ComputeNode, provider: Provider, facts: Facts) -> ComputeNod
     if not is_renamed(node, provider) or len(facts.nodes_by_name[node.node]) > 1:
         return None
     namesakes = facts.providers_by_name.get(node.node, ())
-    others = [one for row in namesakes for one in facts.nodes_by_uuid.get(row.uuid, ())]
+    others = [other for row in namesakes for other in facts.nodes_by_uuid.get(row.uuid, ())]
     return others[0] if others else None
 
 

@@ -18,16 +18,16 @@ def wrong_claims(
     leaves it, is wrong. Ports and devices are not compared: it is not known which of them the
     source gave.
     """
-    should = {one.consumer: one for one in every}
-    wrong = [one for one in should.values() if not _agrees(held.get(one.consumer, {}), one)]
+    should = {claim.consumer: claim for claim in every}
+    wrong = [claim for claim in should.values() if not _agrees(held.get(claim.consumer, {}), claim)]
     reasons = [
         because(
             "claim-differs",
-            consumer=one.consumer,
-            holds=holding(held.get(one.consumer, {}), names),
-            should_hold=holding(one.known, names),
+            consumer=claim.consumer,
+            holds=holding(held.get(claim.consumer, {}), names),
+            should_hold=holding(claim.known, names),
         )
-        for one in wrong
+        for claim in wrong
     ]
     reasons += [
         because("other-move-holds", consumer=consumer, holds=holding(held[consumer], names))
@@ -44,9 +44,9 @@ def unknown_claims(
     SAFETY: every amount agrees with what is not known. Nova's API gives no old flavor.
     """
     unknown = {
-        one.consumer: part.reason
-        for one in every
-        for part in one.of(Share.HOST).open
+        claim.consumer: part.reason
+        for claim in every
+        for part in claim.of(Share.HOST).open
         if isinstance(part, Unknown)
     }
     return together(

@@ -49,10 +49,10 @@ def unjudged_hosts(facts: Facts, covered: Collection[str]) -> Iterator[Unchecked
 def without_service(facts: Facts) -> Iterator[Unchecked]:
     """Hosts with a compute node and without a compute service, as after its row was deleted."""
     nodes = [node for node in judged_nodes(facts) if service_of(node, facts) is None]
-    for (cell, host), rows in grouped(((one.cell, one.host), one) for one in nodes).items():
+    for (cell, host), rows in grouped(((node.cell, node.host), node) for node in nodes).items():
         yield Unchecked(
             Subject("host", host),
-            ", ".join(one.node for one in rows),
+            ", ".join(row.node for row in rows),
             because("service-missing", cell=facts.cells[cell]),
         )
 

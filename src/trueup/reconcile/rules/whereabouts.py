@@ -73,14 +73,14 @@ def whereabouts(instance: Instance, record: InstanceRecord, facts: Facts) -> Whe
     moves = _that_count([*_left_open(here, given_up, record, facts)], here, record, facts)
     if not moves:
         return None
-    places = tuple(dict.fromkeys((here, *(one.other for one in moves))))
-    cold = all(one.move.kind in _COLD for one in moves)
+    places = tuple(dict.fromkeys((here, *(row.other for row in moves))))
+    cold = all(row.move.kind in _COLD for row in moves)
     found = _found(places, cold, record, facts)
     reason = because(
         "guest-maybe-elsewhere",
         _of_move(moves[0], instance),
         None if found else _silence(places, record, facts),
-        hosts=tuple(one.host for one in places),
+        hosts=tuple(place.host for place in places),
     )
     return Whereabouts(places, reason, found)
 
@@ -119,7 +119,7 @@ def _left_open(
         succeeded = row.status in ON_TARGET | ON_SOURCE
         if is_open and not (brought and row.kind != "evacuation"):
             other, ending, on_source = is_open
-            if not any(_same(other, one, facts) for one in reached):
+            if not any(_same(other, place, facts) for place in reached):
                 yield _LeftOpen(row, other, ending, on_source and at is here)
         if succeeded and (is_open or not _starts_at(row, at, facts)):
             return
@@ -180,13 +180,13 @@ def _place(cell: str, host: str | None, node: str | None, facts: Facts) -> Place
     )
 
 
-def _same(one: Place | None, other: Place, facts: Facts) -> bool:
-    if one is None:
+def _same(place: Place | None, other: Place, facts: Facts) -> bool:
+    if place is None:
         return False
-    roots = (one.root(facts), other.root(facts))
+    roots = (place.root(facts), other.root(facts))
     if None not in roots:
         return roots[0] == roots[1]
-    return one.host.casefold() == other.host.casefold()
+    return place.host.casefold() == other.host.casefold()
 
 
 def _that_count(
@@ -200,13 +200,13 @@ def _that_count(
     roots = frozenset[str]().union(*map(facts.roots_of, (record.own, *record.moves.values())))
     guests = [row.host for row in record.domains if row.active]
     there = [
-        one
-        for one in moves
-        if one.other.root(facts) in roots or any(_is_on(host, one.other) for host in guests)
+        row
+        for row in moves
+        if row.other.root(facts) in roots or any(_is_on(host, row.other) for host in guests)
     ]
     if not there and here.root(facts) not in roots:
-        there = [one for one in moves if one.from_here]
-    return sorted(there, key=lambda one: one.move.status not in ON_TARGET | ON_SOURCE)
+        there = [row for row in moves if row.from_here]
+    return sorted(there, key=lambda row: row.move.status not in ON_TARGET | ON_SOURCE)
 
 
 def _is_on(host: str, place: Place) -> bool:
@@ -225,14 +225,18 @@ def _found(
         # SAFETY: somebody else made a domain with its uuid: which one is its guest is not known.
         return None
     left = []
-    for one in places:
-        there = [row for row in record.domains if _is_on(row.host, one)]
-        if not facts.hypervisor_answered(one.host) or any(row.active or not cold for row in there):
-            left.append(one)
+    for place in places:
+        there = [row for row in record.domains if _is_on(row.host, place)]
+        if not facts.hypervisor_answered(place.host) or any(
+            row.active or not cold for row in there
+        ):
+            left.append(place)
     running = [
-        one for one in left if any(row.active for row in record.domains if _is_on(row.host, one))
+        place
+        for place in left
+        if any(row.active for row in record.domains if _is_on(row.host, place))
     ]
-    all_answered = all(facts.hypervisor_answered(one.host) for one in left)
+    all_answered = all(facts.hypervisor_answered(place.host) for place in left)
     if len(left) > 1 and len(running) == 1 and all_answered:
         return running[0]
     return left[0] if len(left) == 1 and (running or not cold) else None
@@ -240,7 +244,7 @@ def _found(
 
 def _silence(places: tuple[Place, ...], record: InstanceRecord, facts: Facts) -> Reason:
     """Why the hypervisors do not tell where the guest is."""
-    hosts = [one.host for one in places]
+    hosts = [place.host for place in places]
     silent = [host for host in hosts if not facts.hypervisor_answered(host)]
     if silent:
         return because("ask-hypervisors", hosts=tuple(silent))
@@ -249,8 +253,8 @@ def _silence(places: tuple[Place, ...], record: InstanceRecord, facts: Facts) ->
     return because("hypervisors-undecided", states=said)
 
 
-def _of_move(one: _LeftOpen, instance: Instance) -> Reason:
-    row = one.move
+def _of_move(left_open: _LeftOpen, instance: Instance) -> Reason:
+    row = left_open.move
     return because(
         "move-left-open",
         kind=row.kind,
@@ -259,5 +263,5 @@ def _of_move(one: _LeftOpen, instance: Instance) -> Reason:
         status=row.status,
         host=instance.host,
         vm_state=instance.vm_state,
-        ending=one.ending.why,
+        ending=left_open.ending.why,
     )

@@ -61,7 +61,7 @@ def filtered(
     left = [judged[uuid] for uuid in candidates if uuid in judged]
     every = left
     steps = [FilterStep(NODES, len(left), len(candidates) - len(left))]
-    for at, (name, known) in enumerate((name, one is not None) for name, one in filters):
+    for at, (name, known) in enumerate((name, check is not None) for name, check in filters):
         lost = sorted((host for host in left if host.faults[at]), key=_Judged.rank)
         before, left = len(left), [host for host in left if not host.faults[at]]
         nearest = tuple((host.name, host.faults[at]) for host in lost[:NEAREST_MAX])
@@ -106,12 +106,12 @@ def _in_cell(request: ScheduleRequest, host: SchedulerHost, _: SchedulerOptions)
 
 
 def _not_ignored(request: ScheduleRequest, host: SchedulerHost, _: SchedulerOptions) -> str:
-    ignored = {one.lower() for one in request.ignored}
+    ignored = {name.lower() for name in request.ignored}
     return "the server is there" if host.host.lower() in ignored else ""
 
 
 def _forced(request: ScheduleRequest, host: SchedulerHost, _: SchedulerOptions) -> str:
-    hosts, nodes = {one.lower() for one in request.forced_hosts}, {*request.forced_nodes}
+    hosts, nodes = {name.lower() for name in request.forced_hosts}, {*request.forced_nodes}
     right = (not hosts or host.host.lower() in hosts) and (not nodes or host.node in nodes)
     return "" if right else "another host is asked for"
 
@@ -122,16 +122,16 @@ def _faults(
     filters: Iterable[tuple[str, Filter | None]],
     options: SchedulerOptions,
 ) -> tuple[str, ...]:
-    return tuple(fault_of(request, host, one, options) for _, one in filters)
+    return tuple(fault_of(request, host, check, options) for _, check in filters)
 
 
 def fault_of(
-    request: ScheduleRequest, host: SchedulerHost, one: Filter | None, options: SchedulerOptions
+    request: ScheduleRequest, host: SchedulerHost, check: Filter | None, options: SchedulerOptions
 ) -> str:
     """What a host lacks for a filter; empty: nothing, or it is not known here."""
-    if one is None:
+    if check is None:
         return ""
     try:
-        return one(request, host, options)
+        return check(request, host, options)
     except (ValueError, TypeError) as error:
         return f"Nova cannot compare it: {error}"

@@ -115,7 +115,7 @@ def _aggregate_owner(request: ScheduleRequest, host: SchedulerHost, _: Scheduler
 
 def _aggregate_flavor(request: ScheduleRequest, host: SchedulerHost, _: SchedulerOptions) -> str:
     lists = values(host, "instance_type")
-    names = {name.strip() for one in lists for name in one.split(",")}
+    names = {name.strip() for text in lists for name in text.split(",")}
     others = ", ".join(sorted(names))
     return "" if not lists or request.flavor.name in names else f"an aggregate is for {others}"
 

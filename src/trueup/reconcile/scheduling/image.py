@@ -29,12 +29,12 @@ def unsupported(image: Mapping[str, str], host: SchedulerHost, default_architect
         _canonical(image.get("img_hv_type", ""), _HYPERVISORS),
         _canonical(image.get("hw_vm_mode", ""), _MODES),
     )
-    wanted = [one for one in asked if one]
+    wanted = [value for value in asked if value]
     if not wanted:
         return ""
     if not host.supported:
         return "says nothing of what it supports"
-    if not any(all(one in row for one in wanted) for row in host.supported):
+    if not any(all(value in row for value in wanted) for row in host.supported):
         known = "; ".join(" ".join(row) for row in host.supported)
         return f"supports {known}, not {' '.join(wanted)}"
     version = image.get("img_hv_requested_version", "")
@@ -84,7 +84,7 @@ def _satisfied(wanted: str, version: int) -> bool:
 
 
 def _parts(text: str) -> list[int]:
-    parts = [int(one) for one in text.split(".")]
+    parts = [int(number) for number in text.split(".")]
     # 6.2 is 6.2.0.
     while parts and not parts[-1]:
         parts.pop()

@@ -91,12 +91,16 @@ def _demands(
 ) -> Demands:
     member_of = []
     if options.limit_tenants_to_placement_aggregate:
-        owned = [one.uuid for one in aggregates if _is_owned(one, request.project)]
+        owned = [
+            aggregate.uuid for aggregate in aggregates if _is_owned(aggregate, request.project)
+        ]
         if not owned and options.placement_aggregate_required_for_tenants:
             raise Refused(because("project-without-aggregate", project=request.project))
         member_of.append(owned)
     if request.zone:
-        member_of.append([one.uuid for one in aggregates if _in_zone(one, request.zone)])
+        member_of.append(
+            [aggregate.uuid for aggregate in aggregates if _in_zone(aggregate, request.zone)]
+        )
     nodes = [host.uuid for host in hosts if _is_forced(host, request)]
     if (request.forced_hosts or request.forced_nodes) and not nodes:
         named = (*request.forced_hosts, *request.forced_nodes)
@@ -105,7 +109,7 @@ def _demands(
         root_required=frozenset(
             (*_traits_of_settings(request, options), *_traits_of_hardware(request, hosts))
         ),
-        member_of=tuple(tuple(sorted(one)) for one in member_of if one),
+        member_of=tuple(tuple(sorted(uuids)) for uuids in member_of if uuids),
         not_member_of=tuple(sorted(_isolated(request, options, aggregates))),
         in_tree=nodes[0] if len(nodes) == 1 else None,
     )
@@ -137,12 +141,14 @@ def _isolated(
     if isinstance(groups, Unknown):
         raise Refused(groups.reason)
     asked = {f"trait:{name}" for group in groups.values() for name in group.required}
-    for one in aggregates:
+    for aggregate in aggregates:
         keys = {
-            k for k, value in one.metadata.items() if k.startswith("trait:") and value == "required"
+            k
+            for k, value in aggregate.metadata.items()
+            if k.startswith("trait:") and value == "required"
         }
         if keys - asked:
-            yield one.uuid
+            yield aggregate.uuid
 
 
 def _traits_of_settings(request: ScheduleRequest, options: SchedulerOptions) -> Iterator[str]:

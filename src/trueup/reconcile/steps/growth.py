@@ -32,9 +32,9 @@ def releases(step: Step) -> bool:
 
 def _sides(changes: Iterable[Change]) -> list[tuple[Allocations | None, Allocations | None]]:
     return [
-        (held_in(change.before).get(one), held_in(change.after).get(one))
+        (held_in(change.before).get(consumer), held_in(change.after).get(consumer))
         for change in changes
-        for one in consumers_in(change)
+        for consumer in consumers_in(change)
     ]
 
 

@@ -49,7 +49,9 @@ class Step(msgspec.Struct, frozen=True):
     @property
     def consumers(self) -> tuple[str, ...]:
         """The consumers whose allocations it changes, in order."""
-        return tuple(sorted({one for change in self.changes for one in consumers_in(change)}))
+        return tuple(
+            sorted({consumer for change in self.changes for consumer in consumers_in(change)})
+        )
 
     @property
     def subjects(self) -> frozenset[str]:
@@ -78,12 +80,12 @@ def allocations_step(
     capacity.
     """
     consumers = tuple(sorted(after))
-    holdings = {one: facts.holdings[one] for one in consumers}
+    holdings = {consumer: facts.holdings[consumer] for consumer in consumers}
     change = Change(
         target=AllocationsOf(consumers),
-        before=Held({one: row.allocations for one, row in holdings.items()}),
-        after=Held({one: after[one] for one in consumers}),
-        version={one: row.generation for one, row in holdings.items()},
+        before=Held({consumer: row.allocations for consumer, row in holdings.items()}),
+        after=Held({consumer: after[consumer] for consumer in consumers}),
+        version={consumer: row.generation for consumer, row in holdings.items()},
     )
     return step_of((change,), guards, because)
 

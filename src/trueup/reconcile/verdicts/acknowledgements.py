@@ -113,28 +113,28 @@ def answer(verdicts: Verdicts, acknowledgements: Iterable[Acknowledgement], day:
     muted: list[Muted] = []
     findings = list(verdicts.findings)
     open_rows, odd_rows = list(verdicts.unchecked), list(verdicts.left_alone)
-    for one in acknowledgements:
-        if not one.holds(day):
-            rows.append(Acknowledged(one, expired=True))
+    for acknowledgement in acknowledgements:
+        if not acknowledgement.holds(day):
+            rows.append(Acknowledged(acknowledgement, expired=True))
             continue
-        known = [Muted(row, one) for row in findings if one.mutes(row)]
-        reasons = [row.reason for row in open_rows if one.answers(row.subject)]
-        reasons += [row.reason for row in odd_rows if one.answers(row.subject)]
-        findings = [row for row in findings if not one.mutes(row)]
-        open_rows = [row for row in open_rows if not one.answers(row.subject)]
-        odd_rows = [row for row in odd_rows if not one.answers(row.subject)]
+        known = [Muted(row, acknowledgement) for row in findings if acknowledgement.mutes(row)]
+        reasons = [row.reason for row in open_rows if acknowledgement.answers(row.subject)]
+        reasons += [row.reason for row in odd_rows if acknowledgement.answers(row.subject)]
+        findings = [row for row in findings if not acknowledgement.mutes(row)]
+        open_rows = [row for row in open_rows if not acknowledgement.answers(row.subject)]
+        odd_rows = [row for row in odd_rows if not acknowledgement.answers(row.subject)]
         muted += known
         if not known:
-            rows.append(Acknowledged(one, expired=False, answered=tuple(reasons)))
+            rows.append(Acknowledged(acknowledgement, expired=False, answered=tuple(reasons)))
     return Answered(tuple(findings), tuple(open_rows), tuple(odd_rows), tuple(rows), tuple(muted))
 
 
 def with_choices(facts: Facts, acknowledgements: Iterable[Acknowledgement]) -> Facts:
     """The same facts with the providers that are chosen for ports today."""
     chosen = grouped(
-        (one.name, one.provider)
-        for one in acknowledgements
-        if one.kind == "port-provider" and one.holds(facts.taken_at.date())
+        (row.name, row.provider)
+        for row in acknowledgements
+        if row.kind == "port-provider" and row.holds(facts.taken_at.date())
     )
     return replace(facts, chosen_providers=chosen) if chosen else facts
 
@@ -143,4 +143,4 @@ def names_of(
     acknowledgements: Iterable[Acknowledgement], kind: AcknowledgementKind, day: date
 ) -> frozenset[str]:
     """The names that acknowledgements of one kind give and that have not expired."""
-    return frozenset(one.name for one in acknowledgements if one.kind == kind and one.holds(day))
+    return frozenset(row.name for row in acknowledgements if row.kind == kind and row.holds(day))

@@ -133,8 +133,10 @@ def instance_evidence(instance: Instance, facts: Facts) -> Structure:
 
 def domains_evidence(domains: Iterable[Domain]) -> tuple[Structure, ...]:
     """Domains as evidence: on which host each is, and in which state."""
-    ordered = sorted(domains, key=lambda one: (one.host, one.name))
-    return tuple({"name": one.name, "host": one.host, "state": one.state} for one in ordered)
+    ordered = sorted(domains, key=lambda domain: (domain.host, domain.name))
+    return tuple(
+        {"name": domain.name, "host": domain.host, "state": domain.state} for domain in ordered
+    )
 
 
 def service_evidence(services: Iterable[ComputeService], now: datetime) -> Structure:
@@ -142,10 +144,10 @@ def service_evidence(services: Iterable[ComputeService], now: datetime) -> Struc
 
     The time of a service that still reports is not evidence, because it changes with every look.
     """
-    seen = [one for one in services if one.last_seen is not None]
+    seen = [service for service in services if service.last_seen is not None]
     if not seen:
         return {"last_seen": None}
-    newest = max(seen, key=lambda one: (one.last_seen, one.host))
+    newest = max(seen, key=lambda service: (service.last_seen, service.host))
     last = "it still reports" if newest.reports(now) else _moment(newest.last_seen)
     return {"last_seen": last} | ({"forced_down": "yes"} if newest.forced_down else {})
 
