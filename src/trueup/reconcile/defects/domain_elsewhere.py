@@ -34,7 +34,7 @@ SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Instances that are alive and in no task, and whose guest is active on another host."""
+    """Instances, alive and in no task, whose guest is active on another host."""
     for uuid in sorted(facts.domains_of.keys() & facts.alive.keys()):
         instance = facts.alive[uuid]
         strange = [
@@ -45,7 +45,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
-    """None: Nova's row is wrong, or only the owner of two guests knows which is the right one."""
+    """None: Nova's row is wrong, or only the owner of two guests knows which guest is right."""
     instance = facts.alive[finding.subject.uuid]
     doubt = whereabouts(instance, facts.record(instance.uuid), facts)
     if doubt and doubt.found:

@@ -46,7 +46,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
-    """One full replace without the trees that it was evacuated from; all else is kept."""
+    """One full replace without the trees that it was evacuated from; the rest is kept."""
     claim = claim_of(finding.subject.uuid, facts)
     held = facts.holdings[finding.subject.uuid].allocations
     if held is None or not isinstance(claim, OnEvacuatedHost):

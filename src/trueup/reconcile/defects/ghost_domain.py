@@ -35,7 +35,7 @@ SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Domains that Nova made, of instances that are deleted, or that no cell knows."""
+    """Domains that Nova made, and whose instances are deleted or known to no cell."""
     for uuid in sorted(facts.domains_of.keys() - facts.alive.keys()):
         ours = tuple(domain for domain in facts.domains_of[uuid] if domain.ours)
         if not ours or uuid in facts.builds:
@@ -50,7 +50,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
-    """Remove the definition on each host, if no guest runs and Nova does not; disks are kept."""
+    """Remove the definition on each host if no guest runs and Nova will not; disks are kept."""
     instance = facts.deleted[finding.subject.uuid]
     runs = any(domain.active for domain in facts.domains_of.get(instance.uuid, ()) if domain.ours)
     if not runs and (reason := left_to_nova(instance, facts)):
@@ -62,7 +62,7 @@ def _judge(
     instance: Instance, where: str, ours: tuple[Domain, ...], facts: Facts, options: AuditOptions
 ) -> Verdict:
     subject = Subject("instance", instance.uuid)
-    if reason := _hands_off(instance, facts, options):
+    if reason := _in_progress_reason(instance, facts, options):
         return LeftAlone(subject, where, because("deleted-with-domain", reason))
     active = any(domain.active for domain in ours)
     return Finding(
@@ -78,7 +78,7 @@ def _judge(
     )
 
 
-def _hands_off(instance: Instance, facts: Facts, options: AuditOptions) -> Reason | None:
+def _in_progress_reason(instance: Instance, facts: Facts, options: AuditOptions) -> Reason | None:
     if instance.hidden:
         return because("deleted-row-hidden")
     if migration := facts.moving.get(instance.uuid):

@@ -72,7 +72,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
 def _replacement(consumer: str, node: str, own: str, facts: Facts) -> str:
     """The command of osc-placement that exchanges what a consumer holds of the node.
 
-    It replaces everything, so it names what is kept too. From 1.38 on it needs a consumer type.
+    It replaces everything, so it also names what is kept. Since 1.38 it needs a consumer type.
     """
     after = {
         uuid: {name: amount for name, amount in held.items() if uuid != node or name not in _LEGACY}
@@ -92,7 +92,7 @@ def _replacement(consumer: str, node: str, own: str, facts: Facts) -> str:
 
 
 def _owner(consumer: str, facts: Facts) -> Owner:
-    """Who owns a consumer: as Nova says, or else Placement; empty where neither does."""
+    """The owner of a consumer, by Nova or else by Placement; empty where neither knows it."""
     if instance := facts.alive.get(consumer):
         return Owner(instance.project, instance.user)
     return facts.owners.get(consumer, Owner("", ""))

@@ -111,7 +111,7 @@ def _judge(claim: HeldByMigration, facts: Facts) -> Verdict:
         # SAFETY: a source that is up may run the guest; freeing its capacity would hide that.
         doubt = _uncertain(claim, right, facts) if isinstance(right, Unknown) else None
         holds = holding(record.own, names)
-        moves = (_held_by(uuid, record, names) for uuid in record.moves)
+        moves = (_holding_reason(uuid, record, names) for uuid in record.moves)
         return Unchecked(subject, where, because("holds", *moves, running or doubt, holds=holds))
     since = last_change(record.migrations)
     just_over = since is not None and facts.taken_at - since < timedelta(minutes=1)
@@ -160,7 +160,7 @@ def _uncertain(claim: HeldByMigration, right: Unknown, facts: Facts) -> Reason:
     return because("none-is-right", reason, provider=claim.provider.name, should_hold=wanted)
 
 
-def _held_by(uuid: str, record: InstanceRecord, names: Mapping[str, str]) -> Reason:
+def _holding_reason(uuid: str, record: InstanceRecord, names: Mapping[str, str]) -> Reason:
     move, holds = record.migration(uuid), holding(record.moves[uuid], names)
     return because("migration-holds", kind=move.kind, status=move.status, holds=holds)
 

@@ -75,7 +75,7 @@ def _judge(instance: Instance, facts: Facts, options: AuditOptions) -> Verdict:
     claims = (record.own, *record.moves.values())
     where = ", ".join(sorted({names.get(uuid, uuid) for held in claims for uuid in held}))
     subject = Subject("consumer", instance.uuid)
-    if reason := _hands_off(instance, facts, options):
+    if reason := _in_progress_reason(instance, facts, options):
         return LeftAlone(subject, where, reason)
     cell = facts.cells[instance.cell]
     if reason := _why_not(record, instance, facts):
@@ -109,7 +109,7 @@ def _why_not(record: InstanceRecord, instance: Instance, facts: Facts) -> Reason
     return first_that_may_run(uncleaned(record), record, facts)
 
 
-def _hands_off(instance: Instance, facts: Facts, options: AuditOptions) -> Reason | None:
+def _in_progress_reason(instance: Instance, facts: Facts, options: AuditOptions) -> Reason | None:
     if instance.hidden:
         return because("deleted-row-hidden")
     if instance.uuid in facts.builds:

@@ -46,7 +46,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     held = facts.holdings[finding.subject.uuid].allocations
     if held is None or not isinstance(claim, Elsewhere) or _obstacle(claim, facts):
         return because("own-claim-unknown")
-    after = {claim.instance.uuid: replace(held, amounts=_moved(claim, facts))}
+    after = {claim.instance.uuid: replace(held, amounts=_right_amounts(claim, facts))}
     [root] = elsewhere(claim, facts)
     nodes = facts.nodes_by_uuid.get(root, ())
     former = facts.deleted_nodes_by_uuid.get(root, ())[-1:] if not nodes else ()
@@ -58,7 +58,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     return guarded_step(after, facts, finding, claim.instance, guards)
 
 
-def _moved(claim: Elsewhere, facts: Facts) -> Amounts:
+def _right_amounts(claim: Elsewhere, facts: Facts) -> Amounts:
     """What it should hold on its own host.
 
     SAFETY: resources of a pool that does not share with the other host are kept, because it is not
@@ -103,7 +103,7 @@ def _judge(claim: Elsewhere, facts: Facts) -> Verdict:
         {
             "instance": instance_evidence(claim.instance, facts),
             "holds": holding(claim.held, names),
-            "should_hold": holding(_moved(claim, facts), names),
+            "should_hold": holding(_right_amounts(claim, facts), names),
         },
     )
 

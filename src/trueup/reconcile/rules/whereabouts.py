@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whereabouts: whether an instance's moves leave open on which host its guest is. Pure.
 
-A move that failed moves nobody, and the last one that succeeded decides. Where that contradicts
-Nova's row, or where Nova itself gave up (`endings`), only a hypervisor knows. Its word decides.
+A failed move moves no guest, so the last successful move decides. Where that contradicts Nova's
+row, or where Nova itself gave up (`endings`), only a hypervisor knows, and its answer decides.
 """
 
 from collections.abc import Iterator
@@ -40,9 +40,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class _LeftOpen:
-    """A move after which the guest may be on another host than Nova says, and what leaves it open.
+    """A move after which the guest may be on another host than Nova's, and what leaves this open.
 
-    `from_here`: the move started on the host that Nova says.
+    `from_here`: the move started on the host on which Nova has the instance.
     """
 
     move: Migration
@@ -53,9 +53,9 @@ class _LeftOpen:
 
 @dataclass(frozen=True, slots=True)
 class Whereabouts:
-    """The hosts on which a guest may be, of which Nova names the first, and why.
+    """The hosts on which a guest may be, Nova's host first, and why.
 
-    `found` is the one that the hypervisors name; None: they do not tell.
+    `found` is the place where the hypervisors found the guest; None: they do not tell.
     """
 
     places: tuple[Place, ...]
@@ -64,7 +64,7 @@ class Whereabouts:
 
 
 def whereabouts(instance: Instance, record: InstanceRecord, facts: Facts) -> Whereabouts | None:
-    """Where the guest may be; None if its moves leave no doubt that it is where Nova says."""
+    """The places where the guest may be; None if its moves leave no doubt about Nova's host."""
     if not record.migrations or instance.host is None:
         return None
     here = Place(instance.cell, instance.host, instance.node or "")
@@ -98,18 +98,18 @@ def _left_open(
 ) -> Iterator[_LeftOpen]:
     """The moves that leave open where the guest is, the newest first.
 
-    Each is judged by the host on which Nova had the instance after it. A live migration that ended
-    there brought the guest. Other moves start a guest anew: one that an earlier move had left
-    elsewhere may run on, and so may the second one that an evacuation has started.
+    Each move is judged by the host on which Nova had the instance after it. A live migration that
+    ended there brought the guest. Other moves start a new guest: an old guest that an earlier move
+    left elsewhere may run on, and so may the second guest that an evacuation started.
     """
     at, reached, brought = here, [here], False
-    # Nova's API lists the newest first. Rows without a time are in their order.
+    # Nova's API lists the newest first. Rows without a time stay in their order.
     for row in sorted(record.migrations, key=_created_at)[::-1]:
         if row.under_way:
             continue
         if _arrived(row, at, facts):
             brought = brought or row.kind == "live-migration"
-            # PERF: nearly every instance that was moved is where a live migration ended.
+            # PERF: nearly every moved instance is where a live migration ended.
             if row.source_host is None or (brought and not _was_evacuated(record)):
                 return
             at = Place(row.cell, row.source_host, row.source_node or "")
@@ -146,9 +146,9 @@ def _starts_at(row: Migration, at: Place, facts: Facts) -> bool:
 def _is_open(
     row: Migration, at: Place, given_up: bool, facts: Facts
 ) -> tuple[Place, EndOfMove, bool] | None:
-    """The other host on which a move may have left the guest, why, and whether the move started on
-    the host on which Nova has it; None if it leaves nothing open. A move that failed between two
-    other hosts says nothing.
+    """The other host where a move may have left the guest, why, and if it started on Nova's host.
+
+    None: the move leaves nothing open. A failed move between two other hosts leaves nothing open.
     """
     source = _place(row.cell, row.source_host, row.source_node, facts)
     target = _place(row.cell, row.target_host, row.target_node, facts)
@@ -169,7 +169,7 @@ def _created_at(row: Migration) -> datetime:
 
 
 def _place(cell: str, host: str | None, node: str | None, facts: Facts) -> Place | None:
-    """A host that a migration names; as its compute node is called now, if that is known."""
+    """A host that a migration names, by the present name of its compute node if that is known."""
     if not host:
         return None
     nodes = facts.nodes_by_uuid.get(root_of(cell, host, node, facts) or "", ())
@@ -192,10 +192,11 @@ def _same(place: Place | None, other: Place, facts: Facts) -> bool:
 def _that_count(
     moves: list[_LeftOpen], here: Place, record: InstanceRecord, facts: Facts
 ) -> list[_LeftOpen]:
-    """The moves that matter, those that succeeded first: something says that the guest is there.
+    """The moves that matter, the successful ones first: those with a sign that the guest is there.
 
-    A claim there does, or a guest; or else, of moves that left this host, that nothing of it is
-    held. Otherwise claims and Nova agree, and a move that failed long ago is no reason for doubt.
+    The sign is a claim or a guest there. If there is none, and nothing of this host is held, the
+    moves that left it matter. Otherwise claims and Nova agree, and a move that failed long ago is
+    no reason for doubt.
     """
     roots = frozenset[str]().union(*map(facts.roots_of, (record.own, *record.moves.values())))
     guests = [row.host for row in record.domains if row.active]
@@ -219,10 +220,10 @@ def _found(
     """The place where the hypervisors found the guest; None if they do not tell.
 
     A hypervisor that answered and has no such domain, running or defined, is proof. After a cold
-    move both hosts may have a definition, or none: only a guest that runs says where it is.
+    move both hosts may have a definition, or neither: only a running guest shows its place.
     """
     if any(not row.ours for row in record.domains):
-        # SAFETY: somebody else made a domain with its uuid: which one is its guest is not known.
+        # SAFETY: somebody else made a domain with this uuid, so it is not known which is the guest.
         return None
     left = []
     for place in places:

@@ -56,13 +56,14 @@ def filtered(
     """
     filters = _filters(request, options, now)
     judged = {
-        host.uuid: _Judged(host.host, _faults(request, host, filters, options)) for host in hosts
+        host.uuid: _HostFaults(host.host, _faults(request, host, filters, options))
+        for host in hosts
     }
     left = [judged[uuid] for uuid in candidates if uuid in judged]
     every = left
     steps = [FilterStep(NODES, len(left), len(candidates) - len(left))]
     for at, (name, known) in enumerate((name, check is not None) for name, check in filters):
-        lost = sorted((host for host in left if host.faults[at]), key=_Judged.rank)
+        lost = sorted((host for host in left if host.faults[at]), key=_HostFaults.rank)
         before, left = len(left), [host for host in left if not host.faults[at]]
         nearest = tuple((host.name, host.faults[at]) for host in lost[:NEAREST_MAX])
         without = sum(host.passes_without(at) for host in every)
@@ -73,7 +74,7 @@ def filtered(
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
+class _HostFaults:
     """A host by name, and what it lacks for each filter."""
 
     name: str
