@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Missing allocation: a settled instance on a known host holds nothing at all.
 
-Or its resize waits for confirmation, and one of its two claims, or both, are gone.
+Or its resize waits for confirmation, and has lost one or both of its claims.
 `nova-manage placement heal_allocations` repairs some of these, but not dedicated processors that
 the image asks for, nested providers and ports.
 """
@@ -59,7 +59,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
 
 
 def _lacking(claim: Missing | LostInMove) -> tuple[ExpectedAllocation, ...]:
-    """What should be held, by each consumer that holds nothing."""
+    """What each consumer that holds nothing should hold."""
     return (claim.wanted,) if isinstance(claim, Missing) else claim.wanted
 
 
@@ -90,10 +90,10 @@ def _judge(claim: Missing, facts: Facts) -> Verdict:
 
 
 def to_be_deleted(claim: Missing) -> Reason | None:
-    """Why it may be deleted already; None if nothing says so.
+    """Why the instance may be deleted already; or None.
 
-    SAFETY: a cell database that was restored brings deleted instances back, and their mappings
-    still say that they were to be deleted. A soft-deleted one keeps what it holds.
+    SAFETY: a restored cell database brings deleted instances back, and their mappings still say
+    that they were to be deleted. A soft-deleted instance keeps what it holds.
     """
     mapping = claim.record.mapping
     if mapping is None or not mapping.queued_for_delete or claim.instance.soft_deleted:
@@ -139,7 +139,7 @@ def _judge_move(claim: LostInMove, facts: Facts) -> Verdict:
 
 
 def _should_hold(label: str, lost: list[ExpectedAllocation], facts: Facts) -> Evidence:
-    """What a consumer that lost its claim should hold, under this label."""
+    """As evidence under this label: what a consumer that lost its claim should hold."""
     rows = tuple(
         row for allocation in lost for row in holding(allocation.known, facts.provider_names)
     )

@@ -102,7 +102,7 @@ def _judge(instance: Instance, facts: Facts, options: AuditOptions) -> Verdict:
 
 
 def _why_not(record: InstanceRecord, instance: Instance, facts: Facts) -> Reason | None:
-    """Why it is not certain that nothing needs what it holds; None if it is."""
+    """Why something may still need what it holds; or None."""
     if reason := contradiction(record, facts) or _unfinished(instance, facts):
         return reason
     # SAFETY: that host may still run the guest; freeing its capacity would hide it.
@@ -125,7 +125,7 @@ def _in_progress_reason(instance: Instance, facts: Facts, options: AuditOptions)
 
 
 def _unfinished(instance: Instance, facts: Facts) -> Reason | None:
-    """Nova deletes the migrations of an instance with it; so this one was deleted by hand."""
+    """Which move is left: Nova deletes moves with their instance, so somebody deleted it by hand."""
     move = facts.moving.get(instance.uuid)
     if move is None:
         return None
@@ -136,8 +136,8 @@ def _unfinished(instance: Instance, facts: Facts) -> Reason | None:
 def _is_recent(deleted_at: datetime, facts: Facts, options: AuditOptions) -> bool:
     """Whether it was deleted within the grace, or while the facts were read.
 
-    Clocks differ: a time a little ahead of ours is a deletion of this moment. A time far ahead of
-    ours comes from a clock in another time zone (as after `deleted_at=now()`).
+    Clocks differ: a time slightly ahead of ours is a deletion of this moment. A time far ahead
+    comes from another time zone (as after `deleted_at=now()`).
     """
     grace = timedelta(seconds=options.grace_seconds)
     return facts.taken_at - grace < deleted_at < facts.read_until + grace

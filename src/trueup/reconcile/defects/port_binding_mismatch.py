@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Port binding mismatch: a port's binding profile and the ledger name different providers.
 
-Launchpad 1819923: then Nova cannot detach the port and release what it holds, and Neutron changes
-the allocation of the wrong provider, or of none, when the QoS policy changes.
+Launchpad 1819923: Nova cannot detach the port and release its resources. When the QoS policy
+changes, Neutron changes the allocation of the wrong provider, or of none.
 """
 
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Settled instances whose ports' profiles, or whose allocation, name the wrong provider."""
+    """Settled instances whose ports' profiles or whose allocation name the wrong provider."""
     for misplaced in claims(facts, PortsMisplaced):
         yield _judge(misplaced, facts)
     for uuid in sorted(facts.ports_by_device.keys() & facts.alive.keys()):
@@ -86,7 +86,7 @@ def _judge(claim: PortsMisplaced, facts: Facts) -> Verdict:
 
 
 def _unbound(claim: Right, facts: Facts) -> Iterator[Verdict]:
-    """Ports that are being bound now, or could not be bound."""
+    """Ports that Neutron is binding now, or could not bind."""
     host = _found(claim, facts).host
     for port in facts.ports_by_device[claim.instance.uuid]:
         if port.request_groups and not port.bound_on(host):

@@ -109,7 +109,7 @@ def _judge(claim: Elsewhere, facts: Facts) -> Verdict:
 
 
 def _obstacle(claim: Elsewhere, facts: Facts) -> Reason | None:
-    """Why it is not certain that the remedy is right; None if it is."""
+    """Why the remedy may be wrong; or None."""
     roots, wanted = elsewhere(claim, facts), claim.wanted
     if len(roots) > 1:
         return because("which-host-unknown")
@@ -130,6 +130,6 @@ def _obstacle(claim: Elsewhere, facts: Facts) -> Reason | None:
     if reason := pinned_otherwise(claim.instance, wanted):
         return reason
     if strange := _classes(claim.held.values()) - _classes(wanted.known.values()):
-        # SAFETY: it would be released, and it is not known why the instance holds it.
+        # SAFETY: the remedy would release it, and it is not known why the instance holds it.
         return because("classes-unexpected", classes=tuple(sorted(strange)))
     return None
