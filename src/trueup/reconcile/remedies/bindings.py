@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bindings: whether the binding profiles of an instance's ports name the right providers. Pure.
 
-Nova writes into each port's binding profile which providers its request groups are allocated from.
-Nova reads the profile when the port is detached, to release the resources. Neutron reads it when a
-QoS policy changes, to allocate more or less.
+Nova writes the provider of each request group into the port's binding profile. When the port is
+detached, Nova reads the profile to release the resources. When a QoS policy changes, Neutron reads
+it to allocate more or less.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,10 +16,10 @@ from trueup.reconcile.steps import Change, PortBinding, Profile
 
 @dataclass(frozen=True, slots=True)
 class WrongBinding:
-    """A port whose binding profile does not name the providers that its resources come from.
+    """A port whose binding profile does not name the providers of its resources.
 
-    `groups` are its request groups with their possible providers. If a group has several, it is not
-    known which one is right.
+    `groups` are its request groups with their possible providers. If a group has several, the right
+    one is not known.
     """
 
     port: Port
@@ -27,7 +27,7 @@ class WrongBinding:
 
     @property
     def right(self) -> Mapping[str, str] | None:
-        """What the profile should name: provider by request group; None if that is not known."""
+        """The right profile, as provider by request group; None if it is not known."""
         if any(len(requested.providers) != 1 for requested in self.groups):
             return None
         return {requested.group.id: requested.providers[0] for requested in self.groups}
@@ -55,7 +55,7 @@ def _is_held(groups: Iterable[RequestedGroup], amounts: Amounts) -> bool:
 
 
 def unguarded(wrong: Iterable[WrongBinding]) -> bool:
-    """Whether one of these profiles would be written and has no revision number.
+    """Whether one of these profiles would be written without a revision number.
 
     SAFETY: nothing would guard that write.
     """
@@ -63,7 +63,7 @@ def unguarded(wrong: Iterable[WrongBinding]) -> bool:
 
 
 def binding_changes(wrong: Iterable[WrongBinding]) -> tuple[Change, ...]:
-    """The changes that make these profiles right, as far as that is known."""
+    """The changes that correct these profiles, as far as the right ones are known."""
     return tuple(
         Change(
             PortBinding(binding.port.id),

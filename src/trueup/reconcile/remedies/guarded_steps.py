@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Remedies as steps: every condition that a finding rests on is a guard, read again at the write.
+"""Remedies as steps: every condition of a finding is a guard, which the write reads again.
 
-SAFETY: without one of these guards, a finding that is no longer true could still be written.
+SAFETY: without these guards, a step could be written for a finding that is no longer true.
 """
 
 import re
@@ -57,7 +57,7 @@ from trueup.reconcile.verdicts import Finding
 _UNGUARDED = because("port-without-revision")
 
 
-# A consumer type as Placement's API takes one.
+# A consumer type that Placement's API accepts.
 _CONSUMER_TYPE = re.compile(r"[A-Z0-9_]+")
 
 
@@ -70,13 +70,13 @@ def guarded_step(
 ) -> tuple[Step, ...] | Reason:
     """The step that leaves these consumers with `after`.
 
-    Its guards are the state of the instance, that its cell is not behind, the compute node of its
-    host if it is left with something, the status of each migration whose claim is released, what
-    the hypervisors said if they alone know where it is, and `guards`, which are what else the
-    finding rests on. A consumer that holds what it should is not written to: that it still does is
-    a guard.
-    Binding profiles of the instance's ports that would be wrong afterwards are written with it;
-    where one of them cannot be written, neither is the claim.
+    Its guards are the state of the instance, the freshness of its cell, the compute node of its
+    host if it keeps something, the status of each migration whose claim is released, the answer of
+    the hypervisors if only they know where it is, and `guards`: the finding's other conditions.
+    A consumer that already holds the right amounts is not written to, but guarded.
+
+    The step also corrects the binding profiles of the instance's ports that would be wrong
+    afterwards. If one of them cannot be written, neither is the claim.
     """
     written = {
         consumer: held
@@ -115,13 +115,13 @@ def guarded_step(
 
 
 def _holds(consumer: str, facts: Facts) -> VersionIs:
-    """Guard: nobody has written what a consumer holds since it was read."""
+    """Guard: nobody has changed what a consumer holds since Trueup read it."""
     version = {consumer: facts.holdings[consumer].generation}
     return VersionIs(AllocationsOf((consumer,)), version)
 
 
 def _where_found(instance: Instance, facts: Facts) -> Iterator[Guard]:
-    """Guards: the hypervisors still have the guest where they had it, if they alone know that."""
+    """Guards: the guest is where the hypervisors found it, if only they know that place."""
     doubt = whereabouts(instance, facts.record(instance.uuid), facts)
     for place in doubt.places if doubt else ():
         yield from no_guest(place.host, instance, facts)
@@ -130,8 +130,8 @@ def _where_found(instance: Instance, facts: Facts) -> Iterator[Guard]:
 def unlisted_rows(after: Mapping[str, Allocations | None], facts: Facts) -> Reason | None:
     """Which of these consumers may have rows that Placement does not list; or None.
 
-    SAFETY: a write for a consumer deletes all its rows, and an undo restores what was listed. Where
-    it is not shown whose such usage is, it may be that of one who holds nothing.
+    SAFETY: a write for a consumer deletes all its rows, and an undo restores only the listed rows.
+    Usage of an unknown consumer may belong to a consumer that seems to hold nothing.
     """
     known = facts.once(_unlisted_by_consumer)
     of_nobody = [row for row in facts.ledger_faults if row.resource_class and not row.consumers]
@@ -146,7 +146,7 @@ def unlisted_rows(after: Mapping[str, Allocations | None], facts: Facts) -> Reas
 
 
 def _unlisted_by_consumer(facts: Facts) -> Mapping[str, LedgerFault]:
-    """The faults of allocations that the database shows, by consumer."""
+    """The database's faults of allocations, by consumer."""
     return {
         canonical_uuid(consumer): row for row in facts.ledger_faults for consumer in row.consumers
     }
@@ -157,7 +157,7 @@ def _name_of(fault: LedgerFault, facts: Facts) -> str:
 
 
 def _not_allowed(after: Iterable[Allocations | None], facts: Facts) -> Reason | None:
-    """What Placement would refuse of these allocations, and why; or None."""
+    """Why Placement would refuse these allocations; or None."""
     kept = [allocations for allocations in after if allocations]
     for allocations in kept:
         if not allocations.project or not allocations.user:
@@ -182,9 +182,9 @@ def _not_allowed(after: Iterable[Allocations | None], facts: Facts) -> Reason | 
 
 
 def _kept_of_nothing(after: Mapping[str, Allocations | None], facts: Facts) -> Reason | None:
-    """What is kept of a class that its provider has no inventory of; or None.
+    """Which kept amount is of a class that its provider has no inventory of; or None.
 
-    As after half a reshape. Placement refuses the write, whatever else that corrects.
+    Half a reshape leaves such amounts. Placement refuses any write that keeps them.
     """
     held = [facts.consumers.get(consumer, {}) for consumer in after]
     for uuid, row in chain.from_iterable(
@@ -202,7 +202,7 @@ def _kept_of_nothing(after: Mapping[str, Allocations | None], facts: Facts) -> R
 
 
 def with_share(share: Share, held: Amounts, right: Amounts) -> Amounts:
-    """What is held, with one share corrected to `right`; everything else is kept."""
+    """The held amounts with one share corrected to `right`; the rest is kept."""
     after: dict[str, dict[str, int]] = {}
     for uuid, row in held.items():
         kept = {name: amount for name, amount in row.items() if share_of(name) is not share}
@@ -213,7 +213,7 @@ def with_share(share: Share, held: Amounts, right: Amounts) -> Amounts:
 
 
 def bindings_step(finding: Finding, instance: Instance, facts: Facts) -> Step | Reason:
-    """The step that makes the profiles of its ports name what the instance holds."""
+    """The step that lets the profiles of its ports name the providers that it holds."""
     holding = facts.holdings[instance.uuid]
     found = as_found(instance, facts.record(instance.uuid), facts)
     wrong = _wrong_bindings(holding.allocations, found, facts)
@@ -233,7 +233,7 @@ def _settled(instance: Instance, facts: Facts) -> tuple[Guard, ...]:
 
 
 def _host_is(after: Allocations | None, instance: Instance, facts: Facts) -> Iterator[Guard]:
-    """Guard: its host has the compute node whose provider it is left with resources of."""
+    """Guard: its host still has the compute node whose resources it keeps."""
     if after is not None:
         yield from (NodeIs(node.cell, node.host, node.uuid) for node in _nodes_of(instance, facts))
 
@@ -253,8 +253,9 @@ def _wrong_bindings(
 
 
 def abandoned_host(move: Migration, instance: Instance, facts: Facts) -> Iterator[Guard]:
-    """Guards: the source of an evacuation is still down, and its hypervisor has the guest only as
-    it had it. If that hypervisor has no domain of it, nova-compute may be up.
+    """Guards: an evacuation's source is still down, and its hypervisor has the guest as before.
+
+    If that hypervisor has no domain of the guest, nova-compute may be up.
     """
     for host in source_hosts(move, facts):
         if not has_no_domain(host.name, instance.uuid, facts):
@@ -290,7 +291,7 @@ def traits_step(
 def removal_steps(
     root: Provider, facts: Facts, finding: Finding, guards: Iterable[Guard]
 ) -> tuple[Step, ...] | Reason:
-    """The steps that delete a tree, the deepest providers first; each needs those below it."""
+    """The steps that delete a tree from the bottom up; each step needs those below it."""
     if broken := facts.broken_roots.get(root.uuid):
         return because("tree-broken", broken=str(broken))
     tree = facts.trees[root.uuid]
@@ -305,7 +306,7 @@ def deletions(
     because: tuple[str, ...],
     guards: Iterable[Guard],
 ) -> tuple[Step, ...]:
-    """The same, for a tree whose providers have these contents."""
+    """The steps that delete a tree whose providers have these contents."""
     by_parent = grouped((row.parent, row) for row in tree)
     every = tuple(guards)
 
@@ -325,7 +326,7 @@ def deletion(provider: str, contents: ProviderContents) -> Change:
 
 
 def foreign_child(root: Provider, facts: Facts) -> Provider | None:
-    """A provider below this root that is not known to be Nova's, if there is one."""
+    """A provider below this root that is not known to be Nova's; or None."""
     for row in facts.trees[root.uuid]:
         if row is not root and OWNER_TRAIT not in (row.traits or ()):
             return row
@@ -347,6 +348,6 @@ def fresh(cell: str, facts: Facts) -> Iterator[Guard]:
     reported, ahead = facts.heartbeats.get(cell), facts.clocks_ahead.get(cell)
     if reported is None:
         return
-    # An operator may trust a cell that is behind; there this guard would never hold.
+    # An operator may trust a cell that is behind. There this guard would always fail.
     if oldest_age(reported, facts.taken_at, ahead) <= facts.service_down_time:
         yield CellFresh(cell, int(facts.service_down_time.total_seconds()))
