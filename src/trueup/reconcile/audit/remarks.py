@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Remarks: a sentence about each instance and consumer that an audit has no verdict about. Pure.
+"""Remarks: a sentence about each instance and consumer without a verdict in an audit. Pure.
 
-Verdicts are about what is wrong, unusual or not known. Remarks cover all the rest.
+Verdicts are about wrong, unusual or unknown subjects. Remarks cover all others.
 """
 
 from collections.abc import Iterator

@@ -125,7 +125,7 @@ def _in_progress_reason(instance: Instance, facts: Facts, options: AuditOptions)
 
 
 def _unfinished(instance: Instance, facts: Facts) -> Reason | None:
-    """Which move is left: Nova deletes moves with their instance, so a person deleted it by hand."""
+    """Which move is left: Nova deletes moves with their instance, so this was done by hand."""
     move = facts.moving.get(instance.uuid)
     if move is None:
         return None

@@ -55,8 +55,8 @@ def load(path: Path) -> Plan:
         if found != FORMAT:
             raise PlanFormatUnknown(str(path), found, FORMAT)
         plan = msgspec.json.decode(file.plan, type=Plan)
-    # The digest is of the text without its line breaks, not of `plan`: a field that this version does
-    # not know is not in `plan`, and must not be lost unnoticed.
+    # The digest is of the text without its line breaks. `plan` lacks fields that this version does
+    # not know, and these must not be lost unnoticed.
     if _digest(msgspec.json.format(bytes(file.plan), indent=-1)) != file.digest:
         raise PlanEdited(str(path))
     return plan

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The file of acknowledgements, in TOML: a table `[[acknowledged]]` for each.
 
-It is an operator's file, to be kept in git: `add` appends to it, and changes nothing else of it.
+The file belongs to the operator, who keeps it in git: `add` appends to it and changes nothing else.
 """
 
 import json
@@ -17,7 +17,7 @@ from trueup.reconcile.verdicts.acknowledgements import Acknowledgement
 
 @dataclass(eq=False)
 class AcknowledgementsUnreadable(Exception):
-    """The file is named and not there, or holds something else."""
+    """The named file does not exist, or does not hold acknowledgements."""
 
     path: str
     reason: str
@@ -87,5 +87,5 @@ def _table(acknowledgement: Acknowledgement) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A basic string of TOML: the same as of JSON, except that DEL is escaped."""
+    """A basic string of TOML: a JSON string in which DEL is escaped too."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
