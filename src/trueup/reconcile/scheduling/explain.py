@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A request and hosts in, how many hosts each of Nova's filters leaves out. Pure."""
+"""Explain a request: how many hosts each of Nova's filters leaves out. Pure."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ NODES = "compute nodes of enabled cells"
 
 @dataclass(frozen=True, slots=True)
 class FilterStep:
-    """A filter of Nova's, how many hosts were left after it, and what those lack that it left out.
+    """A filter of Nova's, how many hosts it left, and what the hosts lack that it left out.
 
-    `nearest` are a few of these, with the fewest filters against them first, by name.
+    `nearest` are a few of these, by name, with the fewest filters against them first.
     `left_without` is how many hosts all other filters leave. A filter that is not `known` here
-    leaves out nobody.
+    leaves out no host.
     """
 
     name: str
@@ -31,7 +31,7 @@ class FilterStep:
 
 @dataclass(frozen=True, slots=True)
 class Filtered:
-    """What Nova's filters leave. `passing` are the hosts, of all that there are, that pass all."""
+    """The hosts that Nova's filters leave. `passing` are all hosts that pass every filter."""
 
     steps: tuple[FilterStep, ...]
     left: int
@@ -39,7 +39,7 @@ class Filtered:
 
     @property
     def unknown(self) -> tuple[str, ...]:
-        """The filters of which it is not known here what they leave out."""
+        """The filters whose effect is not known here."""
         return tuple(step.name for step in self.steps if not step.known)
 
 
@@ -50,7 +50,7 @@ def filtered(
     options: SchedulerOptions,
     now: datetime,
 ) -> Filtered:
-    """What the filters leave of the candidates, by uuid, that Placement names.
+    """What the filters leave of Placement's candidates, which are given by uuid.
 
     `hosts` are the compute nodes of enabled cells: Nova drops other candidates.
     """
@@ -90,14 +90,14 @@ class _HostFaults:
 def _filters(
     request: ScheduleRequest, options: SchedulerOptions, now: datetime
 ) -> list[tuple[str, Filter | None]]:
-    """What a request says of hosts by itself, and then the filters that are enabled."""
+    """The request's own conditions on hosts, and then the enabled filters."""
     found: list[tuple[str, Filter | None]] = []
     if request.cell is not None:
         found.append(("the cell of the server", _in_cell))
     if request.ignored:
         found.append(("hosts to leave out", _not_ignored))
     if request.forced_hosts or request.forced_nodes:
-        # PARITY: a host that is forced is asked nothing else.
+        # PARITY: forced hosts skip all other filters.
         return [*found, ("hosts that are forced", _forced)]
     return found + [(name, filter_named(name, request, now)) for name in options.enabled_filters]
 
@@ -129,7 +129,7 @@ def _faults(
 def fault_of(
     request: ScheduleRequest, host: SchedulerHost, check: Filter | None, options: SchedulerOptions
 ) -> str:
-    """What a host lacks for a filter; empty: nothing, or it is not known here."""
+    """What a host lacks for a filter; empty if it lacks nothing, or if this is not known here."""
     if check is None:
         return ""
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The query to Placement that Nova's scheduler makes of a request. Pure.
+"""The query: what Nova's scheduler asks Placement for a request. Pure.
 
 PARITY: as nova.scheduler.request_filter; tests/differential/test_scheduler_query.py compares.
 """
@@ -16,9 +16,9 @@ from trueup.reconcile.facts import (
 )
 from trueup.reconcile.reasons import Reason, because
 
-# The first nova-compute that reports the trait: before all have it, no query asks for it.
+# Since this version nova-compute reports the trait. Before all have it, no query requires it.
 _OWNER_SINCE = 73
-# Image properties of which each value has a trait, and the prefix of that.
+# Image properties whose values each have a trait, and the prefix of that trait.
 _IMAGE_TRAITS = {
     "hw_cdrom_bus": "COMPUTE_STORAGE_BUS",
     "hw_disk_bus": "COMPUTE_STORAGE_BUS",
@@ -43,8 +43,8 @@ class Refused(Exception):
 class Query:
     """The query; with `fallback` Nova asks a second time, for VCPU in place of PCPU.
 
-    `limited`: it asks for a limited number of candidates. `open` says what else it may ask for that
-    Nova's databases do not hold.
+    `limited`: it asks for a limited number of candidates. `open` says what else it may ask for,
+    which Nova's databases do not show.
     """
 
     text: str
@@ -125,7 +125,7 @@ def _in_zone(aggregate: HostAggregate, zone: str) -> bool:
 
 
 def _is_forced(host: SchedulerHost, request: ScheduleRequest) -> bool:
-    """Nova asks for the first of the hosts, and of the nodes, that are forced."""
+    """Whether a host is the first forced host, and the first forced node: Nova asks for these."""
     by_host = not request.forced_hosts or host.host == request.forced_hosts[0]
     by_node = not request.forced_nodes or host.node == request.forced_nodes[0]
     return bool(request.forced_hosts or request.forced_nodes) and by_host and by_node
@@ -134,7 +134,7 @@ def _is_forced(host: SchedulerHost, request: ScheduleRequest) -> bool:
 def _isolated(
     request: ScheduleRequest, options: SchedulerOptions, aggregates: Iterable[HostAggregate]
 ) -> Iterator[str]:
-    """The aggregates that require a trait for which the request does not ask."""
+    """The aggregates that require a trait that the request does not ask for."""
     if not options.enable_isolated_aggregate_filtering:
         return
     groups = required_traits(request.flavor, request.image)
@@ -176,7 +176,7 @@ def _traits_of_hardware(request: ScheduleRequest, hosts: Iterable[SchedulerHost]
             yield f"COMPUTE_EPHEMERAL_ENCRYPTION_{kind.upper()}"
     if _either(specs, image, "sound_model") == "virtio":
         yield "COMPUTE_SOUND_MODEL_VIRTIO"
-    # The scheduler is taken for as new as the newest nova-compute.
+    # We assume that the scheduler is as new as the newest nova-compute.
     if max(versions, default=0) >= _OWNER_SINCE and _either(specs, image, "tpm_version"):
         security = specs.get("hw:tpm_secret_security") or "user"
         yield f"COMPUTE_SECURITY_TPM_SECRET_SECURITY_{security.upper()}"
