@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Audit: facts → what is wrong, what could not be checked, what was left alone. Pure."""
+"""Audit: facts become findings, subjects not checked, and subjects left alone. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ from trueup.reconcile.verdicts import (
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """Everything that an audit of one set of facts says, in a fixed order."""
+    """All results of an audit of one set of facts, in a fixed order."""
 
     taken_at: datetime
     coverage: Coverage
@@ -48,8 +48,8 @@ class Audit:
 
     @property
     def every_finding(self) -> tuple[Finding, ...]:
-        """All findings, those that are muted too."""
-        return (*self.findings, *(one.finding for one in self.muted))
+        """All findings, with the muted ones."""
+        return (*self.findings, *(row.finding for row in self.muted))
 
     @property
     def hanging(self) -> tuple[Unchecked | LeftAlone, ...]:
@@ -59,18 +59,18 @@ class Audit:
 
     @property
     def incomplete(self) -> bool:
-        """Whether the evidence leaves something open: a silent source, or a subject not checked."""
+        """Whether a source was silent, or a subject could not be checked."""
         return not self.coverage.complete or bool(self.unchecked)
 
 
 @garbage_left()
 def audit(facts: Facts, options: AuditOptions) -> Audit:
-    """Ask every defect, then take out what the operator has acknowledged."""
+    """Ask every defect, then remove what the operator has acknowledged."""
     return answered(_audit(facts, options), options.acknowledgements)
 
 
 def answered(result: Audit, acknowledgements: Iterable[Acknowledgement]) -> Audit:
-    """The same audit, after these further acknowledgements have answered what they can."""
+    """This audit without the verdicts that these further acknowledgements answer."""
     verdicts = Verdicts(result.findings, result.unchecked, result.left_alone)
     rest = answer(verdicts, acknowledgements, result.taken_at.date())
     return replace(
@@ -84,7 +84,7 @@ def answered(result: Audit, acknowledgements: Iterable[Acknowledgement]) -> Audi
 
 
 def judged(facts: Facts, options: AuditOptions) -> Facts:
-    """The facts as these options judge them: which cells may be behind, and what was chosen."""
+    """These facts with what the options add: the cells that may be behind, and choices."""
     fresh = with_choices(with_freshness(facts, options), options.acknowledgements)
     return without_ports(fresh) if options.without_ports else fresh
 

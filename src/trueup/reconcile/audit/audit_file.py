@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Audits in files: the first of the two observations that a plan needs may be kept in one."""
+"""Audits in files: a file may keep the first of the two observations that a plan needs."""
 
 from pathlib import Path
 
@@ -15,6 +15,6 @@ def save(result: Audit, path: Path) -> None:
 
 
 def load(path: Path) -> Audit:
-    """An audit that was kept. Raises FileUnreadable."""
+    """Read an audit back. Raises FileUnreadable."""
     with files.reading(path, "audit"):
         return msgspec.json.decode(path.read_bytes(), type=Audit)

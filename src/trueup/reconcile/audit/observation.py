@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Observations of a cloud, and what two of them confirm. Pure.
 
-SAFETY: what is wrong at two moments is drift; what is wrong at one moment may be a move under way.
-A plan is made only of `Confirmed` findings, and only two observations make those.
+SAFETY: a fault at two moments is drift; a fault at one moment may be a move under way. Plans are
+made only of `Confirmed` findings, which take two observations.
 """
 
 from dataclasses import dataclass, replace
@@ -17,21 +17,21 @@ from trueup.reconcile.verdicts import CONSUMERS, AuditOptions, Finding, LeftAlon
 
 @dataclass(eq=False)
 class IntervalInvalid(Exception):
-    """The interval between two observations is zero or less: the second would see the same."""
+    """The interval between two observations is zero or less: both would see the same."""
 
     seconds: float
 
 
 @dataclass(eq=False)
 class FirstObservationMissing(Exception):
-    """A snapshot is one observation, and no first one, so many seconds older, was named."""
+    """A snapshot is one observation, and no first observation, old enough, was named."""
 
     seconds: float
 
 
 @dataclass(eq=False)
 class ObservedTooSoon(Exception):
-    """The second observation was not made so many seconds after the first."""
+    """The second observation was made too soon after the first."""
 
     apart: timedelta
     interval: timedelta
@@ -39,7 +39,7 @@ class ObservedTooSoon(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A cloud at one moment: the facts, and what the audit of them says."""
+    """A cloud at one moment: the facts and their audit."""
 
     facts: Facts
     audit: Audit
@@ -47,13 +47,13 @@ class Observation:
 
 def observation(facts: Facts, options: AuditOptions) -> Observation:
     """The observation that these facts make."""
-    # Remedies ask these facts again when a plan is made, so the facts have to say which cells may
-    # be behind, and which providers an operator has chosen.
+    # A plan's remedies read these facts again, so they must have the cells that may be behind, and
+    # the providers that an operator has chosen.
     known = judged(facts, options)
     return Observation(known, audit(known, options))
 
 
-# The reason to leave alone what no longer looks wrong when it is read again by itself.
+# The reason to leave alone a subject that no longer looks wrong when read again by itself.
 CHANGED = because("changed-while-read")
 
 
@@ -61,20 +61,22 @@ _PLACES = frozenset({"provider", "host"})
 
 
 def suspects_of(audit: Audit) -> frozenset[str]:
-    """The consumers, by uuid, about which an audit says that something is or may be wrong.
+    """The uuids of the consumers that are, or may be, wrong by an audit.
 
-    While a source is silent, what could not be checked is left out: reading it again says no more.
+    While a source is silent, unchecked subjects are left out: another reading would not help.
     """
     rows: list[Finding | Unchecked] = [*audit.every_finding]
     if audit.coverage.complete:
         rows += audit.unchecked
     of_consumers = [row for row in rows if row.subject.kind in CONSUMERS]
-    beside = (one for row in of_consumers if isinstance(row, Finding) for one in row.consumers)
+    beside = (
+        consumer for row in of_consumers if isinstance(row, Finding) for consumer in row.consumers
+    )
     return frozenset((*(row.subject.uuid for row in of_consumers), *beside))
 
 
 def suspect_places(audit: Audit) -> frozenset[str]:
-    """The providers, by uuid, and hosts, by name, that an audit has findings about."""
+    """The providers, by uuid, and the hosts, by name, that have findings in an audit."""
     return frozenset(
         row.subject.uuid
         for row in audit.findings
@@ -83,10 +85,10 @@ def suspect_places(audit: Audit) -> frozenset[str]:
 
 
 def places_confirmed(first: Observation, again: Facts, options: AuditOptions) -> Observation:
-    """The same observation, without the findings about places that `again` does not confirm.
+    """This observation, without the findings about places that `again` does not confirm.
 
-    `again` are facts of the suspect places alone. They are newer, and more was read of these
-    providers, so they replace those of the observation.
+    `again` has only facts of the suspect places. They are newer, and have more of these providers,
+    so they replace those of the observation.
     """
     asked = suspect_places(first.audit)
     still = {row.id: row for row in observation(again, options).audit.findings}
@@ -104,22 +106,22 @@ def places_confirmed(first: Observation, again: Facts, options: AuditOptions) ->
         findings=tuple(row for row in first.audit.findings if row.id not in lost),
         left_alone=(*first.audit.left_alone, *changed),
     )
-    # Not for sharing providers: `again` knows only some of the providers that they share with.
+    # Sharing providers are left out: `again` has only some of the providers that they share with.
     newer = {uuid: row for uuid, row in again.providers.items() if not row.sharing}
     facts = replace(first.facts, providers={**first.facts.providers, **newer})
     return Observation(facts, result)
 
 
 def settling_seconds(audit: Audit) -> int:
-    """For how many seconds a healthy cloud may look like what an audit found."""
+    """For how many seconds a healthy cloud may look like this audit's findings."""
     return max((row.may_pass_within for row in audit.every_finding), default=0)
 
 
 def confirmed_again(first: Observation, again: Audit) -> Observation:
-    """The same observation, with only those suspects that are still suspect in another audit.
+    """This observation, with only those suspects that are still suspect in another audit.
 
-    `again` is of facts that were read for the suspects alone, in a moment. A whole cloud is read
-    source by source; what only seemed wrong because it moved meanwhile is not in `again`.
+    The facts of `again` were read in a moment, for the suspects alone. A whole cloud is read source
+    by source: a subject that only seemed wrong because it moved meanwhile is not in `again`.
     """
     asked = suspects_of(first.audit)
     if not asked:
@@ -132,9 +134,9 @@ def confirmed_again(first: Observation, again: Audit) -> Observation:
         if row.subject.uuid not in asked or found.get(row.id) == row
     )
     muted = tuple(
-        one
-        for one in first.audit.muted
-        if one.finding.subject.uuid not in asked or found.get(one.finding.id) == one.finding
+        row
+        for row in first.audit.muted
+        if row.finding.subject.uuid not in asked or found.get(row.finding.id) == row.finding
     )
     unchecked = tuple(
         row
@@ -142,7 +144,7 @@ def confirmed_again(first: Observation, again: Audit) -> Observation:
         if row.subject.uuid not in asked or row.subject in still
     )
     reported = {row.subject for row in findings} | {row.subject for row in unchecked}
-    reported |= {one.finding.subject for one in muted}
+    reported |= {row.finding.subject for row in muted}
     # A suspect that could not be checked the second time is reported so.
     unchecked += tuple(row for row in again.unchecked if row.subject not in reported)
     reported |= {row.subject for row in unchecked}
@@ -171,8 +173,8 @@ def refuse_interval(interval: timedelta) -> None:
 class Confirmed:
     """The findings that two observations have with the same evidence, and the second observation.
 
-    The first one is given by its audit, which may come from a file. Raises IntervalInvalid, and
-    ObservedTooSoon if there is something to confirm and the two are less than an interval apart.
+    The first observation is given by its audit, which may come from a file. Raises IntervalInvalid,
+    and ObservedTooSoon if there are findings and the two are less than an interval apart.
     """
 
     __slots__ = ("_findings", "_first_at", "_second")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Remarks: a sentence about each instance and consumer that an audit has no verdict about. Pure.
+"""Remarks: a sentence about each instance and consumer without a verdict in an audit. Pure.
 
-Verdicts are about what is wrong, unusual or not known. Remarks cover all the rest.
+Verdicts are about wrong, unusual or unknown subjects. Remarks cover all others.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ def remarks(facts: Facts, audit: Audit) -> Iterator[Remark]:
     moves = {row.uuid: row for row in facts.migrations}
     for consumer in sorted(facts.consumers.keys() - facts.alive.keys() - covered):
         names = facts.provider_names
-        where = ", ".join(sorted(names.get(one, one) for one in facts.consumers[consumer]))
+        where = ", ".join(sorted(names.get(uuid, uuid) for uuid in facts.consumers[consumer]))
         move = moves.get(consumer)
         reason = (
             because("holds-for-instance", instance=move.instance)
@@ -38,7 +38,7 @@ def remarks(facts: Facts, audit: Audit) -> Iterator[Remark]:
 def _covered(audit: Audit) -> frozenset[str]:
     rows: list[Finding | Unchecked | LeftAlone]
     rows = [*audit.every_finding, *audit.unchecked, *audit.left_alone]
-    named = {one.acknowledgement.name for one in audit.acknowledged if one.answered}
+    named = {row.acknowledgement.name for row in audit.acknowledged if row.answered}
     others = {consumer for row in audit.every_finding for consumer in row.consumers}
     return frozenset({row.subject.uuid for row in rows} | named | others)
 

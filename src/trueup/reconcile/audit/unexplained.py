@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong claims that no defect asks for: they are reported, so that silence means "right". Pure."""
+"""Wrong claims that no defect asks for: reported here, so silence means "right". Pure."""
 
 from collections.abc import Collection, Iterator
 
@@ -21,10 +21,9 @@ _UNNAMED = (WrongDevices,)
 
 
 def unexplained(facts: Facts, covered: Collection[str]) -> Iterator[Unchecked]:
-    """Instances whose claim is not right, and has a type that no defect asks for.
+    """Instances whose claim is not certainly right and has a type that no defect asks for.
 
-    `covered` are the uuids that have a verdict already: why their facts are not certain is not
-    repeated for these.
+    `covered` are the uuids that already have a verdict: for these, no uncertainty is repeated.
     """
     for claim in all_claims(facts):
         if reason := _reason(claim, facts, covered):
@@ -42,11 +41,11 @@ def _reason(claim: Claim, facts: Facts, covered: Collection[str]) -> Reason | No
 
 
 def _not_known(claim: RightAsFarAsKnown) -> Reason | None:
-    """Why it is not known which processors, memory and disk it should hold; None if it is.
+    """Why its right processors, memory and disk are not known; or None.
 
-    SAFETY: then every amount agrees with what is known, also a wrong one.
+    SAFETY: then every amount agrees with what is known, even a wrong amount.
     """
-    unknown = [one for one in claim.wanted.of(Share.HOST).open if isinstance(one, Unknown)]
+    unknown = [part for part in claim.wanted.of(Share.HOST).open if isinstance(part, Unknown)]
     return because("claim-not-known", unknown[0].reason) if unknown else None
 
 

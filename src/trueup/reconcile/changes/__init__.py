@@ -63,12 +63,12 @@ _NOUNS: dict[type[Target], str] = {
 }
 
 
-# Their version is a generation that also moves when other things of the provider are written.
+# Their version is a generation, which also moves when other parts of the provider are written.
 _COMPARED_BY_CONTENT = (InventoriesOf, TraitsOf, AggregatesOf)
 
 
 class Fate(Enum):
-    """What the present state of a target says about a change of it."""
+    """What the present state of a target shows about a change of it."""
 
     UNWRITTEN = "it is as it was before"
     WRITTEN = "it is as the change leaves it, at the version that the change leaves"
@@ -85,9 +85,9 @@ def write(
 ) -> Reply:
     """Write a change once. Raises AccessDenied, and Unreachable if there was no answer.
 
-    If a refusal names the version that the target has, the change is written at that version, once
-    more. SAFETY: `before_retry` is told the version before, so that the journal has it: only with
-    it our own write is recognized after a kill.
+    If a refusal names the target's version, the change is written once more, at that version.
+    SAFETY: `before_retry` gets that version first, for the journal: without it, our own write would
+    not be recognized after a kill.
     """
     kind = _KINDS[type(change.target)]
     reply = kind.write(change, cloud)
@@ -98,7 +98,7 @@ def write(
 
 
 def tidy(change: Change, cloud: Cloud) -> None:
-    """Remove what a write of several requests has left half made: it was killed, or not answered.
+    """Remove what an interrupted write of several requests has left half made.
 
     Only for a change whose intent is in the journal. Raises Unreachable and AccessDenied.
     """
@@ -107,14 +107,14 @@ def tidy(change: Change, cloud: Cloud) -> None:
 
 
 def version_after(change: Change) -> Version | None:
-    """The version that only this change leaves, for those parts where that is known."""
+    """The version that only this change leaves, for the parts where it is known."""
     return _KINDS[type(change.target)].version_after(change)
 
 
 def not_restorable(step: Step, providers: Mapping[str, Provider]) -> str:
-    """Why a step could not be taken back, in words: what it changes is not accepted over an API.
+    """Why a step could not be undone, in words: no API accepts what it changes.
 
-    It is empty for nearly every step. `providers` are those of the facts that it was made from.
+    It is empty for nearly every step. `providers` are those of the facts behind the step.
     """
     for held in (held_in(change.before) for change in step.changes):
         if words := allocations.without_inventory(held, providers):
@@ -123,7 +123,7 @@ def not_restorable(step: Step, providers: Mapping[str, Provider]) -> str:
 
 
 def permanent(change: Change) -> str:
-    """Why a change can never be taken back, in words; empty for nearly every change."""
+    """Why a change can never be undone, in words; empty for nearly every change."""
     is_deletion = isinstance(change.target, ServiceRecord) and change.after is None
     return compute_services.NOT_MADE if is_deletion else ""
 
@@ -136,10 +136,9 @@ def noun(change: Change) -> str:
 def fate(change: Change, found: Found, sent: Version | None = None) -> Fate:
     """Whether a target is as before a change or as after it.
 
-    `sent`: the version that the change was last written at, if not its own: after a refusal that
-    named it. A target that holds nothing does not show that version, and is as before all the same.
-    SAFETY: if the state is `after` but the version is another one, somebody else wrote it. If it
-    counted as ours, an undo would destroy it.
+    `sent`: the version of the last write, if a refusal named one. A target that holds nothing does
+    not show that version, and is as before nevertheless. SAFETY: if the state is `after` but the
+    version is another, somebody else wrote it. If it counted as ours, an undo would destroy it.
     """
     by_content = isinstance(change.target, _COMPARED_BY_CONTENT)
     if found.state == change.before and (by_content or found.version == change.version):

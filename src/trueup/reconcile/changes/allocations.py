@@ -11,24 +11,24 @@ from trueup.reconcile.facts import Allocations, Provider
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.steps import AllocationsOf, Change, Held, Version, held_in
 
-# Up to 1.37 the type of a consumer is kept as it is, and a new one has none.
+# Up to 1.37 a consumer keeps its type, and a new consumer has none.
 WITHOUT_TYPES = 37
 WITH_TYPES = 38
 NO_CONTENT = 204
-# What Placement says of a consumer that has a generation, and was said to have none.
+# Placement's refusal of a write that gives no generation for a consumer that has one.
 _EMPTY = re.compile(r"expected (\d+) but got None")
-# No consumer was ever written so often. A write at it is refused, and the refusal names the right
-# generation.
+# No consumer was ever written so often. Placement refuses a write at this generation, and names the
+# right one.
 _NEVER = 2**31 - 1
 _RIGHT = re.compile(rf"expected (\d+) but got {_NEVER}")
 
 
 def read(target: AllocationsOf, cloud: Cloud) -> Found:
-    """What each consumer holds; the version are their generations."""
-    holdings = {one: cloud.placement.holding(one) for one in target.consumers}
+    """What each consumer holds; the version is their generations."""
+    holdings = {consumer: cloud.placement.holding(consumer) for consumer in target.consumers}
     return Found(
-        Held({one: row.allocations for one, row in holdings.items()}),
-        {one: row.generation for one, row in holdings.items()},
+        Held({consumer: row.allocations for consumer, row in holdings.items()}),
+        {consumer: row.generation for consumer, row in holdings.items()},
     )
 
 
@@ -36,15 +36,15 @@ def write(change: Change, cloud: Cloud) -> Reply:
     """Replace all that the consumers hold, at once. A refusal may name consumers' generations.
 
     A consumer that holds nothing may still have a row with a generation, which Placement does not
-    tell: after a refused write of upstream (nova-facts, Placement 4), or after somebody deleted its
-    allocations with SQL. SAFETY: it holds nothing since the refusal named the generation, and
-    whoever fills it meanwhile changes that, so a write at that generation is guarded too.
+    show: after a refused write of upstream (nova-facts, Placement 4), or after somebody deleted its
+    allocations with SQL. SAFETY: it holds nothing since the refusal named the generation, and any
+    other write changes the generation, so a write at that generation is guarded too.
     """
     reply = _send(change, cloud)
     if reply.accepted or not reply.definite or not _EMPTY.search(reply.reason):
         return reply
     left = _generations_left(change, reply, cloud)
-    if any(cloud.placement.holding(one).allocations is not None for one in left):
+    if any(cloud.placement.holding(consumer).allocations is not None for consumer in left):
         return reply
     return replace(reply, named={**change.version, **left})
 
@@ -52,11 +52,11 @@ def write(change: Change, cloud: Cloud) -> Reply:
 def without_inventory(
     held: Mapping[str, Allocations | None], providers: Mapping[str, Provider]
 ) -> str:
-    """The first amount of a class that its provider has no inventory of, in words."""
+    """In words: the first amount of a class that its provider has no inventory of."""
     found = (
         f"{consumer} holds {name}={amount} of {provider}"
-        for consumer, one in held.items()
-        for provider, row in (one.amounts if one else {}).items()
+        for consumer, allocations in held.items()
+        for provider, row in (allocations.amounts if allocations else {}).items()
         for name, amount in row.items()
         if provider in providers and name not in providers[provider].inventories
     )
@@ -64,19 +64,19 @@ def without_inventory(
 
 
 def version_after(change: Change) -> Version:
-    """A write moves the generation by one; a consumer that is left with nothing is gone.
+    """A write raises the generation by one; a consumer that is left with nothing is gone.
 
-    SAFETY: a consumer that is gone has no generation, so that nothing tells who released it. If we
-    were about to, it counts as released by us: also when our write was never sent, and somebody
-    else released it before the run went on. Calling that unknown would never end, and would deny
-    the undo of every release whose process was killed. What an undo can do wrong is to give back
-    what the consumer held when the plan was made; its guard refuses that for an instance which is
-    no longer as it was then.
+    SAFETY: a consumer that is gone has no generation, so nothing shows who released it. If we were
+    about to, it counts as released by us, even if our write was never sent and somebody else
+    released it before the run went on. Calling that unknown would never end, and would prevent the
+    undo of every release whose process was killed. An undo could wrongly give back what the
+    consumer held when the plan was made; its guard refuses this for an instance that has changed
+    since.
     """
     after = held_in(change.after)
     return {
-        one: None if held is None else (_number(change.version[one]) or 0) + 1
-        for one, held in after.items()
+        consumer: None if held is None else (_number(change.version[consumer]) or 0) + 1
+        for consumer, held in after.items()
     }
 
 
@@ -85,21 +85,21 @@ def _number(generation: int | str | None) -> int | None:
 
 
 def _generations_left(change: Change, reply: Reply, cloud: Cloud) -> dict[str, int | None]:
-    """The generation of each consumer that was said to have none; None: it has indeed none.
+    """The generation of each consumer that our write gave none; None: it has indeed none.
 
-    The refusal does not say whose generation it names, so each of several is asked for its own.
+    The refusal does not say whose generation it names, so several consumers are asked one by one.
     """
-    new = [one for one, generation in change.version.items() if generation is None]
+    new = [consumer for consumer, generation in change.version.items() if generation is None]
     if len(new) > 1:
-        return {one: _number_in(_RIGHT, _ask(one, change, cloud)) for one in new}
-    return {one: _number_in(_EMPTY, reply) for one in new}
+        return {consumer: _number_in(_RIGHT, _ask(consumer, change, cloud)) for consumer in new}
+    return {consumer: _number_in(_EMPTY, reply) for consumer in new}
 
 
 def _ask(consumer: str, change: Change, cloud: Cloud) -> Reply:
-    """What Placement answers to a write that it has to refuse, for its generation is wrong."""
+    """Placement's refusal of a write at a wrong generation."""
     target = AllocationsOf((consumer,))
     before, after = (
-        Held({consumer: held_in(one)[consumer]}) for one in (change.before, change.after)
+        Held({consumer: held_in(state)[consumer]}) for state in (change.before, change.after)
     )
     return _send(Change(target, before, after, {consumer: _NEVER}), cloud)
 
@@ -122,30 +122,30 @@ def _send(change: Change, cloud: Cloud) -> Reply:
 
 
 def typed(change: Change, cloud: Cloud) -> bool:
-    """Whether the consumers' types are written: all have one, and Placement keeps them."""
+    """Whether to write the consumers' types: all have one, and Placement keeps types."""
     types = [owner.consumer_type for owner in _owners(change).values()]
     return None not in types and cloud.placement.newest_minor() >= WITH_TYPES
 
 
 def without_types(cloud: Cloud) -> int:
-    """The newest microversion that leaves the types of consumers as they are."""
+    """The newest microversion that does not change the types of consumers."""
     return min(cloud.placement.newest_minor(), WITHOUT_TYPES)
 
 
 def bodies(change: Change, generations: Version, with_types: bool) -> dict[str, dict[str, Any]]:
-    """What each consumer is to hold, as Placement takes it."""
+    """What each consumer should hold, in Placement's form."""
     after = held_in(change.after)
     return {
-        one: _body(owner, after[one], generations[one], with_types)
-        for one, owner in _owners(change).items()
+        consumer: _body(owner, after[consumer], generations[consumer], with_types)
+        for consumer, owner in _owners(change).items()
     }
 
 
 def _owners(change: Change) -> dict[str, Allocations]:
-    """Whose the allocations of each consumer are, or were."""
+    """Each consumer's allocations after the change or else before it, which name its owner."""
     before, after = held_in(change.before), held_in(change.after)
-    owners = {one: after[one] or before[one] for one in after}
-    return {one: owner for one, owner in owners.items() if owner is not None}
+    owners = {consumer: after[consumer] or before[consumer] for consumer in after}
+    return {consumer: owner for consumer, owner in owners.items() if owner is not None}
 
 
 def _body(

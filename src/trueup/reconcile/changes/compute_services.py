@@ -17,7 +17,7 @@ NOT_MADE = (
 
 
 def read(target: ServiceRecord, cloud: Cloud) -> Found:
-    """What an operator may set; the version is a digest of it, for Nova keeps none."""
+    """What an operator may set; the version is its digest, because Nova keeps no version."""
     row = _services(cloud).row(target.host)
     if row is None:
         return Found(None, {target.host: None})
@@ -30,9 +30,9 @@ def read(target: ServiceRecord, cloud: Cloud) -> Found:
 
 
 def write(change: Change, cloud: Cloud) -> Reply:
-    """Set all three, or delete it. Nova compares no version; so it is compared right before.
+    """Set all fields, or delete the service. Nova compares no version, so we compare just before.
 
-    Only nova-compute makes a service, when it starts; so a deleted one is not made again.
+    Only nova-compute makes a service, when it starts. So a deleted service is not made again.
     """
     assert isinstance(change.target, ServiceRecord)
     if change.before is None:

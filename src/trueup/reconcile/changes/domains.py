@@ -24,7 +24,7 @@ def read(target: DomainDefinition, cloud: Cloud) -> Found:
 def write(change: Change, cloud: Cloud) -> Reply:
     """Define the domain anew, or remove its definition if there is none afterwards.
 
-    libvirt compares no version, so it is compared right before.
+    libvirt compares no version, so we compare it just before.
     """
     target = change.target
     assert isinstance(target, DomainDefinition)
@@ -40,8 +40,10 @@ def write(change: Change, cloud: Cloud) -> Reply:
 
 
 def version_after(change: Change) -> Version | None:
-    """None of a domain that is removed. Not known of one that is defined: libvirt adds defaults, so
-    the text that it keeps is not the one we wrote."""
+    """No version for a removed domain; an unknown version for a defined domain.
+
+    libvirt adds defaults, so the text that it keeps is not the text that we wrote.
+    """
     if change.after is not None:
         return None
     assert isinstance(change.target, DomainDefinition)

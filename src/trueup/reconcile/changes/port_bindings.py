@@ -30,7 +30,7 @@ def write(change: Change, cloud: Cloud) -> Reply:
     try:
         return reply_of(response, OK)
     except AccessDenied as denied:
-        # Neutron's policy decides for each port: this one is refused, and other steps go on.
+        # Neutron's policy decides for each port: it refuses this port, and other steps go on.
         return Reply(False, reason=denied.reason, own=is_own_error(response))
 
 

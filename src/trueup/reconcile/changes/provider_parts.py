@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inventories, traits and aggregates of a provider: each replaced whole, at its generation.
 
-The generation moves with each allocation, and with a write to any other part. So a part that is as
-it was counts as unwritten at whatever generation.
+The generation moves with each allocation, and with a write to any other part. So an unchanged part
+counts as unwritten at any generation.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,9 +31,9 @@ _OK = 200
 
 @dataclass(frozen=True, slots=True)
 class ProviderPart:
-    """A part by its name in Placement's URLs and documents; its state from Placement's content.
+    """A part, by its name in Placement's URLs and documents, with the conversions of its state.
 
-    `content` makes of a state what Placement takes.
+    `content` converts a state to what Placement accepts.
     """
 
     name: str
@@ -50,11 +50,11 @@ class ProviderPart:
         return Found(self.state(row[self.name]), version)
 
     def write(self, change: Change, cloud: Cloud) -> Reply:
-        """Replace the part, if the generation still is the same.
+        """Replace the part, if the generation is still the same.
 
-        If it is another one, and the part as it is now is what it was before, the refusal names the
-        generation that came with it. SAFETY: whoever writes to the part meanwhile moves that one
-        too. Placement refuses to remove an inventory that is allocated.
+        If the generation is another but the part is unchanged, the reply names the generation that
+        was read with the part. SAFETY: any write to the part meanwhile changes that generation too.
+        Placement refuses to remove an inventory that is allocated.
         """
         ((provider, generation),) = change.version.items()
         body = {"resource_provider_generation": generation, self.name: self.content(change.after)}
@@ -77,7 +77,7 @@ def fields_by_class(rows: Mapping[str, Any]) -> dict[str, InventoryFields]:
 
 
 def documents(inventories: Mapping[str, InventoryFields]) -> dict[str, dict[str, Any]]:
-    """Inventories as Placement takes them."""
+    """Inventories in Placement's form."""
     return {name: msgspec.structs.asdict(row) for name, row in inventories.items()}
 
 
@@ -92,6 +92,6 @@ TRAITS = ProviderPart(
 # The uuid of an aggregate may be NULL.
 AGGREGATES = ProviderPart(
     "aggregates",
-    lambda uuids: Aggregates(tuple(sorted(one or "" for one in uuids))),
+    lambda uuids: Aggregates(tuple(sorted(uuid or "" for uuid in uuids))),
     lambda after: list(after.uuids),
 )

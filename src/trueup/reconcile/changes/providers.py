@@ -7,7 +7,7 @@ from trueup.reconcile.changes.target import Found, Reply, reply_of
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.steps import Change, ProviderFields, ProviderNode, Version, digest
 
-# A parent may be replaced or taken away since 1.37 (Xena); its answer has the provider since 1.20.
+# A parent may be replaced or removed since 1.37 (Xena); the answer has the provider since 1.20.
 RE_PARENTING = 37
 OK, NO_CONTENT = 200, 204
 
@@ -15,7 +15,7 @@ OK, NO_CONTENT = 200, 204
 def read(target: ProviderNode, cloud: Cloud) -> Found:
     """Name and parent; the version is a digest of them.
 
-    The generation would not do: it moves with each allocation, and an undo may come long after.
+    A generation would be useless: each allocation raises it, and an undo may come long after.
     """
     row = cloud.placement.document(f"/resource_providers/{target.provider}")
     if row is None:
@@ -28,8 +28,8 @@ def write(change: Change, cloud: Cloud) -> Reply:
     """Make, change or delete the provider.
 
     PARITY: Placement compares no generation when it renames, re-parents or deletes a provider. So
-    the version is compared right before; what happens in between, only Placement's own rules stop
-    (a name is unique, a provider with allocations or children is not deleted).
+    we compare the version just before. Only Placement's own rules guard the time in between: a name
+    is unique, and a provider with allocations or children is not deleted.
     """
     assert isinstance(change.target, ProviderNode)
     uuid = change.target.provider

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each file of this folder offers, and the values that go in and out."""
+"""What each file of this folder offers, and the values that it takes and returns."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -9,13 +9,13 @@ from trueup.reconcile.sources.errors import AccessDenied
 from trueup.reconcile.sources.http import REQUEST_ID, detail, error_code, is_own_error
 from trueup.reconcile.steps import Change, State, Version
 
-# Placement's code for a generation, of a consumer or a provider, that changed meanwhile.
+# Placement's error code when the generation of a consumer or a provider has changed meanwhile.
 CONCURRENT_UPDATE = "placement.concurrent_update"
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A target as it is now; without a state it does not exist."""
+    """A target as it is now; if `state` is None, it does not exist."""
 
     state: State | None
     version: Version
@@ -26,12 +26,11 @@ class Reply:
     """What a service answered to a write.
 
     `sent` is False if we refused the write ourselves, before anything was sent. `definite`: if the
-    write was not accepted, nothing of it was or will be done. Otherwise only the target shows
-    whether it was. `finished`: what was not done by then will not be done any more.
-    `version` is the one that an accepted write left. `conflict`: another write, not necessarily to
-    this target, came in between. `named`: the version that the service says the target has, where
-    that can only be learned from a refusal. `own`: the service itself gave the answer, and no proxy
-    on the way.
+    write was not accepted, no part of it was or will be done. Otherwise only the target shows
+    whether it was. `finished`: a part that was not done by then will never be done. `version` is
+    the version that an accepted write left. `conflict`: another write, not necessarily to this
+    target, came in between. `named`: the target's version, where only a refusal shows it. `own`:
+    the service itself gave the answer, and not a proxy.
     """
 
     accepted: bool
@@ -54,9 +53,9 @@ class Reply:
 def reply_of(response: Any, success: int, version: Version | None = None) -> Reply:
     """A service's response to a write. Raises AccessDenied.
 
-    Any status but `success` and the client errors (4xx), for example from a proxy, does not say
-    whether the write was made. A 500 is the service's own: it has finished with the request. Other
-    server errors may be a proxy's that no longer waits.
+    Any status but `success` and the client errors (4xx) does not show whether the write was made.
+    A 500 comes from the service itself, which has finished with the request. Other server errors
+    may come from a proxy that no longer waits.
     """
     status = response.status_code
     request_id = response.headers.get(REQUEST_ID, "")
@@ -76,7 +75,7 @@ def reply_of(response: Any, success: int, version: Version | None = None) -> Rep
 
 
 def generation_after(change: Change) -> Version:
-    """The version after a replace: each generation is one more."""
+    """The version after a replace: each generation plus one."""
     return {
         part: number + 1 if isinstance(number, int) else number
         for part, number in change.version.items()
@@ -90,7 +89,7 @@ class TargetKind(Protocol):
         """The state of a target, and its version."""
 
     def write(self, change: Change, cloud: Cloud) -> Reply:
-        """Write `after` if the target still has the change's version. Is never sent twice."""
+        """Write `after` if the target still has the change's version. Never send it twice."""
 
     def version_after(self, change: Change) -> Version | None:
-        """The version that only this change leaves, for those parts where that is known."""
+        """The version that only this change leaves, for the parts where it is known."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inventories of several providers and all allocations of them, at once: Placement's reshaper."""
+"""The inventories and all allocations of several providers at once: Placement's reshaper."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -30,36 +30,36 @@ NO_CONTENT = 204
 def read(target: Tree, cloud: Cloud) -> Found:
     """What all providers have and all consumers hold.
 
-    The version are digests of inventories and generations of consumers. The generations of
-    providers would not do: on a busy host they move all the time, and Placement itself checks them
-    when the change is written.
+    The version has digests of inventories and generations of consumers. Generations of providers
+    would be useless: on a busy host they move all the time, and Placement itself checks them when
+    the change is written.
     """
     stocks = {uuid: _stock(uuid, cloud) for uuid in target.providers}
     held = allocations.read(AllocationsOf(target.consumers), cloud)
-    by_provider = {uuid: one.inventories.by_class for uuid, one in stocks.items() if one}
+    by_provider = {uuid: stock.inventories.by_class for uuid, stock in stocks.items() if stock}
     version: dict[str, int | str | None] = {
-        uuid: digest(one.inventories) if one else None for uuid, one in stocks.items()
+        uuid: digest(stock.inventories) if stock else None for uuid, stock in stocks.items()
     }
     return Found(TreeContents(by_provider, held_in(held.state)), version | dict(held.version))
 
 
 def write(change: Change, cloud: Cloud) -> Reply:
-    """Everything at once, or nothing. The inventories are compared right before."""
+    """Write everything at once, or nothing. The inventories are compared just before."""
     assert isinstance(change.target, Tree)
     assert isinstance(change.after, TreeContents)
     stocks = {uuid: _stock(uuid, cloud) for uuid in change.target.providers}
-    for uuid, one in stocks.items():
-        if (digest(one.inventories) if one else None) != change.version[uuid]:
+    for uuid, stock in stocks.items():
+        if (digest(stock.inventories) if stock else None) != change.version[uuid]:
             return Reply(False, sent=False, reason=f"the inventories of {uuid} were changed since")
     typed = allocations.typed(change, cloud)
     body: dict[str, Any] = {
         "inventories": {
             uuid: {
-                "resource_provider_generation": one.generation,
+                "resource_provider_generation": stock.generation,
                 "inventories": documents(change.after.inventories[uuid]),
             }
-            for uuid, one in stocks.items()
-            if one is not None
+            for uuid, stock in stocks.items()
+            if stock is not None
         },
         "allocations": allocations.bodies(change, change.version, typed),
     }
@@ -72,7 +72,7 @@ def write(change: Change, cloud: Cloud) -> Reply:
 
 
 def version_after(change: Change) -> Version:
-    """A consumer moves by one; of the inventories the digest of what is written."""
+    """Each consumer's generation plus one, and the digests of the written inventories."""
     assert isinstance(change.after, TreeContents)
     stocks = {uuid: digest(Inventories(rows)) for uuid, rows in change.after.inventories.items()}
     return {**stocks, **allocations.version_after(change)}

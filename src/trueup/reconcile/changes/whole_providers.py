@@ -45,8 +45,8 @@ def read(target: WholeProvider, cloud: Cloud) -> Found:
 def write(change: Change, cloud: Cloud) -> Reply:
     """Delete it, or make it again.
 
-    PARITY: Placement compares no generation when it deletes a provider. So the version is compared
-    right before; Placement itself refuses while it has allocations or children.
+    PARITY: Placement compares no generation when it deletes a provider. So we compare the version
+    just before. Placement itself refuses while the provider has allocations or children.
     """
     assert isinstance(change.target, WholeProvider)
     found = read(change.target, cloud)
@@ -61,9 +61,9 @@ def write(change: Change, cloud: Cloud) -> Reply:
 def tidy(change: Change, cloud: Cloud) -> None:
     """Delete the provider of a change that was killed between the requests that make and fill it.
 
-    SAFETY: only where the journal says that we were about to make it. It is as one of these
-    requests leaves it, so nobody uses it yet; Placement itself refuses one with allocations or
-    children.
+    SAFETY: only if the journal says that we were about to make it. It is still as one of these
+    requests leaves it, so nobody uses it yet. Placement itself refuses to delete a provider with
+    allocations or children.
     """
     assert isinstance(change.target, WholeProvider)
     if change.before is None and isinstance(change.after, ProviderContents):
@@ -73,7 +73,7 @@ def tidy(change: Change, cloud: Cloud) -> None:
 
 
 def _half_made(wanted: ProviderContents) -> tuple[object, ...]:
-    """What `_made` leaves after each of its requests but the last."""
+    """The states that `_made` leaves after each of its requests but the last."""
     with_traits = structs.replace(wanted, aggregates=())
     with_inventories = structs.replace(with_traits, traits=())
     return with_traits, with_inventories, structs.replace(with_inventories, inventories={})
@@ -92,7 +92,7 @@ def _deleted(uuid: str, cloud: Cloud) -> Reply:
 
 
 def _made(uuid: str, wanted: ProviderContents, cloud: Cloud) -> Reply:
-    """Make it and fill it; what cannot be filled is deleted again, which nobody uses yet."""
+    """Make the provider and fill it. If that fails, delete it again: nobody uses it yet."""
     minor = min(cloud.placement.newest_minor(), providers.RE_PARENTING)
     body: dict[str, Any] = {
         "name": wanted.name,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The defects that Trueup knows, in the order in which they are asked. Each has a file."""
+"""The defects that Trueup knows, in the order in which they are asked, each in its own file."""
 
 from collections.abc import Iterator
 from typing import Protocol
@@ -75,13 +75,13 @@ class Defect(Protocol):
     def SEVERITIES(self) -> tuple[Severity, ...]:  # noqa: N802 (a constant of each module)
         """The severities that its findings may have, worst first.
 
-        Each module has it as a constant, therefore the name in capitals. A property lets the tuple
-        be of any length: mypy asks for exactly the declared type of a plain attribute.
+        Each module has it as a constant, hence the capitals. A property lets the tuple have any
+        length: for a plain attribute, mypy requires exactly the declared type.
         """
 
     @property
     def NEEDS(self) -> tuple[Need, ...]:  # noqa: N802 (a constant of each module)
-        """What its findings rest on. `ask` sees to it, so that no defect can forget a gate."""
+        """What its findings rest on. `ask` checks it, so no defect can forget to."""
 
     @property
     def SCOPE(self) -> Scope:  # noqa: N802 (a constant of each module)
@@ -137,14 +137,14 @@ DEFECTS: tuple[Defect, ...] = (
     ghost_domain,
 )
 
-OF_WHOLE_CLOUDS = frozenset(one.NAME for one in DEFECTS if one.SCOPE is Scope.WHOLE_CLOUD)
+OF_WHOLE_CLOUDS = frozenset(defect.NAME for defect in DEFECTS if defect.SCOPE is Scope.WHOLE_CLOUD)
 
 
 def ask(defect: Defect, facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """What a defect says of these facts, if they have what it needs; else nothing.
+    """The verdicts of a defect on these facts, if they have what it needs; else none.
 
-    SAFETY: where evidence must be complete and is not, its findings are `Unchecked`: a source that
-    is silent, or that may be of the past, may know better.
+    SAFETY: where evidence must be complete and is not, its findings become `Unchecked`: a source
+    that is silent, or may be out of date, may know better.
     """
     if lacking(defect.NEEDS, defect.SCOPE, facts):
         return
@@ -159,6 +159,6 @@ def ask(defect: Defect, facts: Facts, options: AuditOptions) -> Iterator[Verdict
 
 
 def not_judged(facts: Facts) -> tuple[NotJudged, ...]:
-    """The defects that are not asked, and what each lacks."""
-    every = ((one.NAME, lacking(one.NEEDS, one.SCOPE, facts)) for one in DEFECTS)
+    """The defects that are not asked, and what the facts lack for each."""
+    every = ((defect.NAME, lacking(defect.NEEDS, defect.SCOPE, facts)) for defect in DEFECTS)
     return tuple(NotJudged(name, lacks) for name, lacks in every if lacks)

@@ -60,8 +60,8 @@ class _Difference:
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Hosts that are in other aggregates of Nova than their provider."""
-    names = {one.uuid: one.name for one in facts.host_aggregates}
+    """Hosts whose aggregates of Nova differ from those of their provider."""
+    names = {aggregate.uuid: aggregate.name for aggregate in facts.host_aggregates}
     of_nova = frozenset(names)
     of_hosts = facts.aggregates_of_hosts
     shared = facts.sharing_aggregates
@@ -83,7 +83,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         ):
             yield Unchecked(subject, node.host, reason)
         elif found.extra and service_of(node, facts) is None:
-            # SAFETY: aggregates have hosts by name, so a wrong name would empty them in Placement.
+            # SAFETY: aggregates name their hosts, so a wrong name would empty them in Placement.
             cell = facts.cells[node.cell]
             reason = because(
                 "node-without-service" if node.host else "node-without-host",
@@ -100,7 +100,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     [node] = facts.nodes_by_uuid[finding.subject.uuid]
     provider = facts.providers[finding.subject.uuid]
     wanted = facts.aggregates_of_hosts.get(node.host, frozenset())
-    of_nova = frozenset(one.uuid for one in facts.host_aggregates)
+    of_nova = frozenset(aggregate.uuid for aggregate in facts.host_aggregates)
     if provider.aggregates is None:
         return because("aggregates-not-read")
     found = _difference(wanted, provider, of_nova)
@@ -114,7 +114,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
         {provider.uuid: provider.generation},
     )
     guards = (*on_host(node, facts), AggregatesOfHost(node.host, tuple(sorted(wanted))))
-    # SAFETY: what a pool shares by an aggregate is lost to a host that is taken out of it.
+    # SAFETY: a host that is removed from an aggregate loses what a pool shares through it.
     alone = (NotShared(tuple(sorted(found.extra))),) if found.extra else ()
     return (step_of((change,), (*guards, *alone), (finding.id,)),)
 
@@ -122,8 +122,8 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
 def _no_members(extra: frozenset[str], facts: Facts) -> Reason | None:
     """Why Nova's members of these aggregates prove nothing; or None.
 
-    SAFETY: Placement has what Nova wrote when a host joined. A table that is empty, as after a
-    restore, would take each host out of all its aggregates.
+    SAFETY: Placement has what Nova wrote when a host joined. An empty table, as after a restore,
+    would remove each host from all its aggregates.
     """
     if not extra or facts.aggregates_of_hosts:
         return None
@@ -133,8 +133,8 @@ def _no_members(extra: frozenset[str], facts: Facts) -> Reason | None:
 def _in_other_letters(host: str, aggregates: frozenset[str], facts: Facts) -> Reason | None:
     """Why a host may be in one of these aggregates, though none of them has its name; or None.
 
-    SAFETY: MySQL does not tell capital letters from small ones, and PostgreSQL does. So it depends
-    on Nova's database whether Nova has this host there.
+    SAFETY: MySQL ignores the case of letters, and PostgreSQL does not. So it depends on Nova's
+    database whether Nova has this host there.
     """
     for uuid, aggregate, written in facts.once(_hosts_by_letters).get(host.casefold(), ()):
         if uuid in aggregates:
@@ -143,20 +143,20 @@ def _in_other_letters(host: str, aggregates: frozenset[str], facts: Facts) -> Re
 
 
 def _not_written_by_placement(provider: Provider) -> Reason | None:
-    """Which of its aggregates no request has written; or None.
+    """Which aggregate of a provider no request can have written; or None.
 
-    Placement refuses every list that names it, or finds nobody by its canonical form.
+    Placement refuses every list that names it, or finds no provider by its canonical form.
     """
-    wrong = sorted(one for one in provider.aggregates or () if not is_uuid(one))
+    wrong = sorted(uuid for uuid in provider.aggregates or () if not is_uuid(uuid))
     return because("aggregate-uuid-invalid", aggregate=wrong[0]) if wrong else None
 
 
 def _hosts_by_letters(facts: Facts) -> dict[str, tuple[tuple[str, str, str], ...]]:
-    """Each aggregate, by uuid and name, with a host of it as written there, by its casefold."""
+    """By a host's casefolded name: the aggregates that have it, with the name as written there."""
     return grouped(
-        (host.casefold(), (one.uuid, one.name, host))
-        for one in facts.host_aggregates
-        for host in one.hosts
+        (host.casefold(), (aggregate.uuid, aggregate.name, host))
+        for aggregate in facts.host_aggregates
+        for host in aggregate.hosts
     )
 
 

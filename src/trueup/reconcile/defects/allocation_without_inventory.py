@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Allocation without inventory: consumers hold a class of a provider that has no inventory of it.
+"""Allocation without inventory: consumers hold a class that their provider has no inventory of.
 
 Placement's usages leave such an allocation out, but Placement refuses to delete the provider. If
 another provider of the tree has the class, a reshape is incomplete.

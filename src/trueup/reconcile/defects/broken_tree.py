@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Broken tree: a provider's root is not the top of its tree, or its parents do not lead to one.
-Or it is that of a compute node, and not a root.
+"""Broken tree: a provider's root is not the top of its tree, or its parents lead to no root.
+
+Or the provider of a compute node is not a root.
 
 Launchpad 1799892, 1803925: upstream's API does not list a provider without a root, and candidates
 of the tree are wrong or missing. Placement's database shows every such provider; its API shows
@@ -23,8 +24,8 @@ find = finder("tree", NAME, Severity.HIGH)
 
 
 def remedy(finding: Finding, facts: Facts) -> Reason:
-    """No step. A plan moves no provider: what is held in such a tree is not certain."""
+    """No step. A plan moves no provider: what consumers hold in such a tree is not certain."""
     uuid = finding.subject.uuid
-    if any(one.what == HOST_BELOW and one.provider.uuid == uuid for one in facts.broken):
+    if any(broken.what == HOST_BELOW and broken.provider.uuid == uuid for broken in facts.broken):
         return because("take-out-of-tree", provider=uuid)
     return by_fsck(finding, facts)

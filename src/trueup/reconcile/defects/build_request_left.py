@@ -56,7 +56,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
 def _is_over(
     request: BuildRequest, instance: Instance, facts: Facts, options: AuditOptions
 ) -> bool:
-    """Whether the boot ended, and began longer ago than the grace period."""
+    """Whether the boot ended, and began before the grace period."""
     if instance.task_state is not None or instance.vm_state in _BEING_BUILT or instance.hidden:
         return False
     grace = timedelta(seconds=options.grace_seconds)
@@ -65,4 +65,4 @@ def _is_over(
 
 
 def _first(*moments: datetime | None) -> datetime | None:
-    return next((one for one in moments if one is not None), None)
+    return next((moment for moment in moments if moment is not None), None)

@@ -3,7 +3,7 @@
 
 Launchpad 1780799: allocations whose consumer has no row count as usage, but no listing of
 allocations shows them. Placement refuses to delete the provider, and does not show what holds its
-resources. The same goes for all but one of several rows of one consumer, provider and class.
+resources. If a consumer has several rows of one provider and class, Placement lists only one.
 """
 
 from trueup.reconcile.rules.ledger_faults import by_fsck, finder

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dead consumer: no cell has its instance, and none ever will, and it holds resources.
+"""Dead consumer: it holds resources, and no cell has its instance or ever will.
 
-Launchpad 1784074, 1773945: a server was deleted while it was scheduled. The proof is Nova's own
-mapping of it, which has named no cell for longer than the grace, without a build request; or the
-word of an operator, as of an instance that was purged, in the file of acknowledgements.
+Launchpad 1784074, 1773945: a server was deleted while it was scheduled. The proof is Nova's mapping
+of it, which has named no cell for longer than the grace, without a build request; or an operator's
+acknowledgement, as of an instance that was purged.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Consumers that no cell has, and that Nova's mapping or an operator says are dead."""
+    """Consumers that no cell has, and that are dead by Nova's mapping or by an operator's word."""
     stated = names_of(options.acknowledgements, "dead-consumer", facts.taken_at.date())
     for consumer in sorted(_unknown(facts)):
         if never_built(consumer, facts, options):
@@ -65,7 +65,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
 
 
 def _unknown(facts: Facts) -> set[str]:
-    """The consumers of which no cell has an instance or a migration."""
+    """The consumers that are no instance or migration of any cell."""
     moves = {row.uuid for row in facts.migrations}
     return facts.consumers.keys() - facts.instance_rows.keys() - facts.builds - moves
 
@@ -73,7 +73,7 @@ def _unknown(facts: Facts) -> set[str]:
 def _judge(consumer: str, proof: str, facts: Facts) -> Verdict:
     subject, where = Subject("consumer", consumer), names_of_providers(consumer, facts)
     if domains := facts.domains_of.get(consumer):
-        hosts = tuple(sorted({one.host for one in domains}))
+        hosts = tuple(sorted({domain.host for domain in domains}))
         return Unchecked(subject, where, because("dead-with-domain", proof=proof, hosts=hosts))
     evidence: Evidence = {
         "proof": proof,

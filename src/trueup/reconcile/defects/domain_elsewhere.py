@@ -34,16 +34,18 @@ SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Instances that are alive and in no task, and whose guest is active on another host."""
+    """Instances, alive and in no task, whose guest is active on another host."""
     for uuid in sorted(facts.domains_of.keys() & facts.alive.keys()):
         instance = facts.alive[uuid]
-        strange = [one for one in facts.domains_of[uuid] if _is_elsewhere(one, uuid, facts)]
+        strange = [
+            domain for domain in facts.domains_of[uuid] if _is_elsewhere(domain, uuid, facts)
+        ]
         if strange and not isinstance(claim_of(uuid, facts), Moving):
             yield _judge(instance, strange, facts)
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
-    """None: Nova's row is wrong, or only the owner of two guests knows which is the right one."""
+    """None: Nova's row is wrong, or only the owner of two guests knows which guest is right."""
     instance = facts.alive[finding.subject.uuid]
     doubt = whereabouts(instance, facts.record(instance.uuid), facts)
     if doubt and doubt.found:
@@ -51,16 +53,16 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     return because("which-guest-unknown")
 
 
-def _is_elsewhere(one: Domain, uuid: str, facts: Facts) -> bool:
-    if not one.ours or not one.active:
+def _is_elsewhere(domain: Domain, uuid: str, facts: Facts) -> bool:
+    if not domain.ours or not domain.active:
         return False
     hosts = {row.host for row in facts.instance_rows[uuid] if not row.deleted}
-    return not any(is_same(one.host, host, facts) for host in hosts)
+    return not any(is_same(domain.host, host, facts) for host in hosts)
 
 
 def _judge(instance: Instance, strange: list[Domain], facts: Facts) -> Verdict:
     subject = Subject("instance", instance.uuid)
-    where = ", ".join(sorted({one.host for one in strange}))
+    where = ", ".join(sorted({domain.host for domain in strange}))
     return Finding(
         NAME,
         subject,

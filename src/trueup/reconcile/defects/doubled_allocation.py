@@ -33,18 +33,18 @@ SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Settled instances that hold resources of two hosts without a move, or twice of their own."""
+    """Settled instances that hold two hosts' resources without a move, or twice of their own."""
     for claim in chain(claims(facts, OnTwoHosts), claims(facts, Doubled)):
         verdict = replacing(NAME, Severity.MEDIUM, claim, facts)
         if isinstance(verdict, Finding) and (strange := _strange(claim, facts)):
-            # SAFETY: nothing that is known of it asks for them, so another service may have.
+            # SAFETY: nothing known of the instance requests them, so another service may have.
             reason = because("classes-elsewhere-unexplained", classes=tuple(strange))
             verdict = Unchecked(verdict.subject, verdict.where, reason)
         yield verdict
 
 
 def _strange(claim: OnHost, facts: Facts) -> list[str]:
-    """The classes of devices that it holds on other hosts, and does not ask for on its own."""
+    """The classes of devices that it holds on other hosts, and does not request on its own."""
     others = elsewhere(claim, facts)
     there = {uuid: row for uuid, row in claim.held.items() if facts.roots_of({uuid: row}) & others}
     held = {name for row in held_of(Share.DEVICES, there).values() for name in row}

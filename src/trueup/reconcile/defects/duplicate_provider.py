@@ -72,6 +72,6 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
             uuid=child.uuid,
         )
     node = former.node
-    # Neither name nor host: the host is alive, and its new compute node may have the same name.
+    # The guard has no name or host: the host is alive, and its new node may have the same name.
     gone = NodeGone(node.uuid, "", node.cell, "")
     return removal_steps(root, facts, finding, (gone, *on_host(former.now[0], facts)))

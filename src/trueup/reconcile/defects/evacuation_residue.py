@@ -46,7 +46,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
-    """One full replace without the trees that it was evacuated from; all else is kept."""
+    """One full replace without the trees that it was evacuated from; the rest is kept."""
     claim = claim_of(finding.subject.uuid, facts)
     held = facts.holdings[finding.subject.uuid].allocations
     if held is None or not isinstance(claim, OnEvacuatedHost):
@@ -112,7 +112,7 @@ def _obstacle(claim: OnEvacuatedHost, left: Mapping[str, Migration], facts: Fact
 
 def _evacuation(row: Migration, root: str, facts: Facts) -> Structure:
     """An evacuation as evidence, with the compute service of the host that it left."""
-    services = tuple(one.service for one in source_hosts(row, facts) if one.service)
+    services = tuple(host.service for host in source_hosts(row, facts) if host.service)
     return {
         "status": row.status,
         "source_host": row.source_host,

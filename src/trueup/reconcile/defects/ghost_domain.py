@@ -35,12 +35,12 @@ SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Domains that Nova made, of instances that are deleted, or that no cell knows."""
+    """Domains that Nova made, and whose instances are deleted or known to no cell."""
     for uuid in sorted(facts.domains_of.keys() - facts.alive.keys()):
-        ours = tuple(one for one in facts.domains_of[uuid] if one.ours)
+        ours = tuple(domain for domain in facts.domains_of[uuid] if domain.ours)
         if not ours or uuid in facts.builds:
             continue
-        where = ", ".join(sorted({one.host for one in ours}))
+        where = ", ".join(sorted({domain.host for domain in ours}))
         if uuid in facts.deleted:
             yield _judge(facts.deleted[uuid], where, ours, facts, options)
         else:
@@ -50,9 +50,9 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
-    """Remove the definition on each host, if no guest runs and Nova does not; disks are kept."""
+    """Remove the definition on each host if no guest runs and Nova will not; disks are kept."""
     instance = facts.deleted[finding.subject.uuid]
-    runs = any(one.active for one in facts.domains_of.get(instance.uuid, ()) if one.ours)
+    runs = any(domain.active for domain in facts.domains_of.get(instance.uuid, ()) if domain.ours)
     if not runs and (reason := left_to_nova(instance, facts)):
         return reason
     return undefining_steps(finding, instance, facts)
@@ -62,9 +62,9 @@ def _judge(
     instance: Instance, where: str, ours: tuple[Domain, ...], facts: Facts, options: AuditOptions
 ) -> Verdict:
     subject = Subject("instance", instance.uuid)
-    if reason := _hands_off(instance, facts, options):
+    if reason := _in_progress_reason(instance, facts, options):
         return LeftAlone(subject, where, because("deleted-with-domain", reason))
-    active = any(one.active for one in ours)
+    active = any(domain.active for domain in ours)
     return Finding(
         NAME,
         subject,
@@ -78,7 +78,7 @@ def _judge(
     )
 
 
-def _hands_off(instance: Instance, facts: Facts, options: AuditOptions) -> Reason | None:
+def _in_progress_reason(instance: Instance, facts: Facts, options: AuditOptions) -> Reason | None:
     if instance.hidden:
         return because("deleted-row-hidden")
     if migration := facts.moving.get(instance.uuid):

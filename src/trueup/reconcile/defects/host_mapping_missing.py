@@ -35,7 +35,7 @@ _NO_CELL = "a cell that does not exist"
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Hosts that have a compute node in a cell, and are not mapped to that cell."""
+    """Hosts that have a compute node in a cell, but no mapping to that cell."""
     seen: set[str] = set()
     for node in judged_nodes(facts):
         mapping = facts.host_mapping.get(node.host)
@@ -47,7 +47,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
             reason = because("mapped-in-other-letters", written=written)
             yield Unchecked(subject, node.node, reason)
             continue
-        if moving := _hands_off(node, facts, options):
+        if moving := _in_progress_reason(node, facts, options):
             yield LeftAlone(subject, node.node, moving)
             continue
         mapped = facts.cells.get(mapping.cell, mapping.cell or _NO_CELL) if mapping else "no cell"
@@ -72,17 +72,21 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
 
 
 def _in_other_letters(node: ComputeNode, facts: Facts) -> str:
-    """How a host mapping of its cell writes the host with other capital letters; or "".
+    """The host's name in a host mapping of its cell, if only the case of letters differs; or "".
 
-    MySQL does not tell capital letters from small ones, and PostgreSQL does.
+    MySQL ignores the case of letters, and PostgreSQL does not.
     """
     folded = node.host.casefold()
     others = facts.host_mapping.values()
-    same = [one.host for one in others if one.host.casefold() == folded and one.cell == node.cell]
+    same = [
+        mapping.host
+        for mapping in others
+        if mapping.host.casefold() == folded and mapping.cell == node.cell
+    ]
     return same[0] if same else ""
 
 
-def _hands_off(node: ComputeNode, facts: Facts, options: AuditOptions) -> Reason | None:
+def _in_progress_reason(node: ComputeNode, facts: Facts, options: AuditOptions) -> Reason | None:
     if node.cell in facts.disabled_cells:
         return because("cell-disabled", cell=facts.cells[node.cell])
     return newly_made(node, facts, options)

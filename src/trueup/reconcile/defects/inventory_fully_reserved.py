@@ -32,16 +32,16 @@ SEVERITIES = (Severity.MEDIUM,)
 NEEDS: tuple[Need, ...] = ()
 SCOPE = Scope.SELECTION
 
-# Every flavor asks for one of each kind; those of one kind stand in for each other.
+# Every flavor requests a class of each kind; the classes of one kind replace each other.
 _KINDS = (("VCPU", "PCPU"), ("MEMORY_MB",))
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Hosts that are up and enabled, and of which no flavor can get what it needs."""
+    """Hosts that are up and enabled, but have fully reserved what every flavor needs."""
     for node, provider in judged_hosts(facts):
         service = service_of(node, facts)
         if node.hypervisor == IRONIC or not is_up(node, facts) or not service or service.disabled:
-            # Nothing is to be scheduled there, and Nova reserves bare metal nodes that are in use.
+            # The host takes no instances, or Nova reserves a bare metal node that is in use.
             continue
         used, rows = facts.used.get(provider.uuid, {}), _reserved(provider.inventories)
         if not rows or any(used.get(name) for name in rows):
@@ -51,8 +51,8 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
             yield LeftAlone(subject, node.host, reason)
             continue
         reserved: tuple[Structure, ...] = tuple(
-            {"name": name, "total": one.total, "reserved": one.reserved}
-            for name, one in rows.items()
+            {"name": name, "total": inventory.total, "reserved": inventory.reserved}
+            for name, inventory in rows.items()
         )
         yield Finding(NAME, subject, node.host, Severity.MEDIUM, {"inventories": reserved})
 
@@ -63,9 +63,9 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
 
 
 def _reserved(inventories: Mapping[str, Inventory]) -> dict[str, Inventory]:
-    """The inventories of a kind of which all is reserved, by resource class."""
+    """The inventories of the first kind that is fully reserved, by resource class."""
     for kind in _KINDS:
         found = {name: inventories[name] for name in kind if name in inventories}
-        if found and all(one.reserved >= one.total for one in found.values()):
+        if found and all(inventory.reserved >= inventory.total for inventory in found.values()):
             return found
     return {}

@@ -57,8 +57,14 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     if len(own) != 1:
         return because("node-without-class", provider=provider.uuid)
     held = facts.consumers_of.get(provider.uuid, ())
-    legacy = [one for one in held if set(_LEGACY) & facts.consumers[one][provider.uuid].keys()]
-    each = "; ".join(f"`{_replacement(one, provider.uuid, own[0], facts)}`" for one in legacy)
+    legacy = [
+        consumer
+        for consumer in held
+        if set(_LEGACY) & facts.consumers[consumer][provider.uuid].keys()
+    ]
+    each = "; ".join(
+        f"`{_replacement(consumer, provider.uuid, own[0], facts)}`" for consumer in legacy
+    )
     none = " ".join(f"--property resources:{name}=0" for name in _LEGACY)
     return because("flavor-names-class", resource_class=own[0], properties=none, commands=each)
 
@@ -66,7 +72,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
 def _replacement(consumer: str, node: str, own: str, facts: Facts) -> str:
     """The command of osc-placement that exchanges what a consumer holds of the node.
 
-    It replaces everything, so it names what is kept too. From 1.38 on it needs a consumer type.
+    It replaces everything, so it also names what is kept. Since 1.38 it needs a consumer type.
     """
     after = {
         uuid: {name: amount for name, amount in held.items() if uuid != node or name not in _LEGACY}
@@ -86,7 +92,7 @@ def _replacement(consumer: str, node: str, own: str, facts: Facts) -> str:
 
 
 def _owner(consumer: str, facts: Facts) -> Owner:
-    """Who owns a consumer: as Nova says, or else Placement; empty where neither does."""
+    """The owner of a consumer, by Nova or else by Placement; empty where neither knows it."""
     if instance := facts.alive.get(consumer):
         return Owner(instance.project, instance.user)
     return facts.owners.get(consumer, Owner("", ""))

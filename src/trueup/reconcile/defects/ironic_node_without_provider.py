@@ -33,7 +33,7 @@ SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Ironic's nodes without a provider that has their uuid or name."""
+    """Ironic's nodes whose uuid and name no provider has."""
     every = [row for row in facts.compute_nodes if row.hypervisor == IRONIC]
     down = {row.cell: row.host for row in every if not is_up(row, facts)}
     for node in nodes_without_provider(facts):

@@ -58,4 +58,4 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
 
 def _reserved(provider: Provider) -> bool:
     stock = provider.inventories.values()
-    return bool(stock) and all(one.reserved >= one.total > 0 for one in stock)
+    return bool(stock) and all(inventory.reserved >= inventory.total > 0 for inventory in stock)

@@ -50,7 +50,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
-    """One full replace: of the ports' classes, what its ports request; of others, what it holds."""
+    """One full replace: its ports' requests for the ports' classes; other classes are kept."""
     claim = claim_of(finding.subject.uuid, facts)
     held = facts.holdings[finding.subject.uuid].allocations
     wanted = claim.wanted.of(Share.PORTS) if isinstance(claim, PortsLeaked) else None
@@ -63,7 +63,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
 def _unread(claim: RightAsFarAsKnown, facts: Facts) -> Reason | None:
     """Why it is not known what its ports should hold, if what they hold looks wrong; or None.
 
-    Without Neutron, Nova's own copy of the ports says at least whether they hold something.
+    Without Neutron, Nova's own copy of the ports at least shows whether they hold something.
     """
     held = held_of(Share.PORTS, claim.held)
     open_parts = claim.wanted.of(Share.PORTS).open if held or claim.instance.ports_hold else ()

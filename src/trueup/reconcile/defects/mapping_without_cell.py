@@ -30,7 +30,7 @@ SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Mappings that name no cell, of instances without a build request that no cell has."""
+    """Mappings without a cell, of instances that no cell has and that have no build request."""
     for mapping in sorted(facts.instance_mappings, key=lambda row: row.instance):
         # SAFETY: a hypervisor that has its domain knows better than the mapping.
         if never_built(mapping.instance, facts, options) and (

@@ -45,8 +45,8 @@ from trueup.reconcile.verdicts import (
     instance_evidence,
 )
 
-# Nova first records that a move is over, and then, in its next request, releases what its consumer
-# holds. This many seconds may lie between the two.
+# Nova first records that a move is over. Its next request releases what the move's consumer holds.
+# So many seconds may pass between the two.
 _RELEASING_SECONDS = 10
 
 NAME = "migration-residue"
@@ -58,7 +58,7 @@ SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Settled instances whose migrations hold resources, or that hold those of a host of a move."""
+    """Settled instances whose migrations hold resources, or that hold both hosts of a move."""
     yield from (_judge(claim, facts) for claim in claims(facts, HeldByMigration))
     yield from (_judge_own(claim, facts) for claim in claims(facts, OnHostOfMove))
 
@@ -88,7 +88,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
 
 
 def _left(claim: HeldByMigration, facts: Facts) -> frozenset[str]:
-    """The roots of other hosts of which it or its migrations hold something."""
+    """The roots of the other hosts that it or its migrations hold."""
     every = (claim.held, *claim.record.moves.values())
     return frozenset().union(*map(facts.roots_of, every)) - {claim.provider.root}
 
@@ -111,7 +111,7 @@ def _judge(claim: HeldByMigration, facts: Facts) -> Verdict:
         # SAFETY: a source that is up may run the guest; freeing its capacity would hide that.
         doubt = _uncertain(claim, right, facts) if isinstance(right, Unknown) else None
         holds = holding(record.own, names)
-        moves = (_held_by(uuid, record, names) for uuid in record.moves)
+        moves = (_holding_reason(uuid, record, names) for uuid in record.moves)
         return Unchecked(subject, where, because("holds", *moves, running or doubt, holds=holds))
     since = last_change(record.migrations)
     just_over = since is not None and facts.taken_at - since < timedelta(minutes=1)
@@ -138,8 +138,8 @@ def _judge(claim: HeldByMigration, facts: Facts) -> Verdict:
 def _right(claim: HeldByMigration, facts: Facts) -> Amounts | Unknown:
     """What the instance should hold, or why that is not known.
 
-    It is the claim, its own or a migration's, that agrees with what is expected, and beside which
-    the others are spare. If none agrees, it is what is expected, provided that this is certain.
+    The right claim is the one, its own or a migration's, that agrees with the expected amounts and
+    makes the others spare. If none agrees, the expected amounts are right, if they are certain.
     """
     if not claim.wanted.known:
         return Unknown(because("claim-unknown"))
@@ -160,7 +160,7 @@ def _uncertain(claim: HeldByMigration, right: Unknown, facts: Facts) -> Reason:
     return because("none-is-right", reason, provider=claim.provider.name, should_hold=wanted)
 
 
-def _held_by(uuid: str, record: InstanceRecord, names: Mapping[str, str]) -> Reason:
+def _holding_reason(uuid: str, record: InstanceRecord, names: Mapping[str, str]) -> Reason:
     move, holds = record.migration(uuid), holding(record.moves[uuid], names)
     return because("migration-holds", kind=move.kind, status=move.status, holds=holds)
 

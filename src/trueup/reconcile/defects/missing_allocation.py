@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Missing allocation: a settled instance on a known host holds nothing at all.
 
-Or its resize waits for confirmation, and one of its two claims, or both, are gone.
+Or its resize waits for confirmation, and has lost one or both of its claims.
 `nova-manage placement heal_allocations` repairs some of these, but not dedicated processors that
 the image asks for, nested providers and ports.
 """
@@ -50,8 +50,8 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
         return because("claim-unknown")
     instance = claim.instance
     after = {
-        one.consumer: Allocations(one.known, instance.project, instance.user)
-        for one in _lacking(claim)
+        allocation.consumer: Allocations(allocation.known, instance.project, instance.user)
+        for allocation in _lacking(claim)
     }
     moves = [claim.migration] if isinstance(claim, LostInMove) else []
     kept = same_status(move for move in moves if move.uuid not in after)
@@ -59,14 +59,14 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
 
 
 def _lacking(claim: Missing | LostInMove) -> tuple[ExpectedAllocation, ...]:
-    """What should be held, by each consumer that holds nothing."""
+    """What each consumer that holds nothing should hold."""
     return (claim.wanted,) if isinstance(claim, Missing) else claim.wanted
 
 
 def _open(claim: Missing | LostInMove, facts: Facts) -> Reason | None:
     """Why it is not certain what should be held; None if it is certain."""
     names = facts.provider_names
-    reasons = [open_reasons(one, names) for one in _lacking(claim)]
+    reasons = [open_reasons(allocation, names) for allocation in _lacking(claim)]
     if isinstance(claim, Missing):
         reasons.append(pinned_otherwise(claim.instance, claim.wanted))
     return together(reasons)
@@ -90,10 +90,10 @@ def _judge(claim: Missing, facts: Facts) -> Verdict:
 
 
 def to_be_deleted(claim: Missing) -> Reason | None:
-    """Why it may be deleted already; None if nothing says so.
+    """Why the instance may be deleted already; or None.
 
-    SAFETY: a cell database that was restored brings deleted instances back, and their mappings
-    still say that they were to be deleted. A soft-deleted one keeps what it holds.
+    SAFETY: a restored cell database brings deleted instances back, and their mappings still say
+    that they were to be deleted. A soft-deleted instance keeps what it holds.
     """
     mapping = claim.record.mapping
     if mapping is None or not mapping.queued_for_delete or claim.instance.soft_deleted:
@@ -109,9 +109,15 @@ def _obstacle(claim: Missing, facts: Facts) -> Reason | None:
 def _judge_move(claim: LostInMove, facts: Facts) -> Verdict:
     """SAFETY: nothing is released. Until the move is confirmed, both hosts keep its resources."""
     subject, names = Subject("instance", claim.instance.uuid), facts.provider_names
-    of_move = [one for one in claim.wanted if one.consumer != claim.instance.uuid]
-    of_own = [one for one in claim.wanted if one.consumer == claim.instance.uuid]
-    where = ", ".join(sorted({names.get(uuid, uuid) for one in claim.wanted for uuid in one.known}))
+    of_move = [
+        allocation for allocation in claim.wanted if allocation.consumer != claim.instance.uuid
+    ]
+    of_own = [
+        allocation for allocation in claim.wanted if allocation.consumer == claim.instance.uuid
+    ]
+    where = ", ".join(
+        sorted({names.get(uuid, uuid) for allocation in claim.wanted for uuid in allocation.known})
+    )
     if reason := _open(claim, facts):
         lost = ("its migration",) * bool(of_move) + ("it",) * bool(of_own)
         said = because("claim-of-move-lost", reason, kind=claim.migration.kind, lost=lost)
@@ -133,6 +139,8 @@ def _judge_move(claim: LostInMove, facts: Facts) -> Verdict:
 
 
 def _should_hold(label: str, lost: list[ExpectedAllocation], facts: Facts) -> Evidence:
-    """What a consumer that lost its claim should hold, under this label."""
-    rows = tuple(row for one in lost for row in holding(one.known, facts.provider_names))
+    """As evidence under this label: what a consumer that lost its claim should hold."""
+    rows = tuple(
+        row for allocation in lost for row in holding(allocation.known, facts.provider_names)
+    )
     return {label: rows} if lost else {}

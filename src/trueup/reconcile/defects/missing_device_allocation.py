@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Missing device allocation: an instance has a device, and does not hold it in Placement.
+"""Missing device allocation: an instance has a device that it does not hold in Placement.
 
 Launchpad 1896463 and 1939020: PCI devices, virtual GPUs, persistent memory, and what Cyborg
 manages.
@@ -48,7 +48,7 @@ _CYBORG = "Cyborg"
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Settled instances that hold everything they should, except for devices."""
+    """Settled instances that hold everything they should except devices."""
     unoffered = unoffered_classes(facts)
     for claim in claims(facts, DevicesMissing):
         if claim.instance.uuid not in unoffered:
@@ -80,14 +80,14 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
 
 
 def _lacks_accelerators(claim: RightAsFarAsKnown) -> bool:
-    """Whether Cyborg should have allocated something for it, and apparently did not."""
+    """Whether Cyborg should have allocated a device for it, but apparently did not."""
     if not any(isinstance(part, NotOurs) and part.owner == _CYBORG for part in claim.wanted.open):
         return False
     return claim.held == claim.wanted.known
 
 
 def _is_one_time(uuid: str, facts: Facts) -> bool:
-    """Whether the device may be used once only: Nova then reserves all of it at allocation."""
+    """Whether the device is for one use: Nova then reserves all of it at allocation."""
     return ONE_USE_TRAIT in (facts.providers[uuid].traits or ())
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Missing domain: Nova says that an instance is on a host, and its hypervisor has no such domain.
+"""Missing domain: Nova has an instance on a host whose hypervisor has no such domain.
 
 Somebody undefined the domain, or the host was reinstalled.
 """
@@ -29,12 +29,12 @@ SEVERITIES = (Severity.MEDIUM,)
 NEEDS = (Need.HYPERVISORS, Need.COMPLETE)
 SCOPE = Scope.SELECTION
 
-# States in which nova-compute keeps the domain defined. In others, such as error, none need exist.
+# States in which nova-compute keeps the domain defined. Other states, such as error, need none.
 _WITH_DOMAIN = frozenset({"active", "paused", "suspended", "stopped", "rescued", "shelved"})
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Instances in no task, without a domain on their host, and with no guest elsewhere."""
+    """Instances in no task that have no domain on their host and no guest elsewhere."""
     asked = facts.hypervisors_that_answered
     there = (row for row in facts.alive.values() if row.host in asked)
     for instance in sorted(there, key=lambda row: row.uuid):
@@ -49,7 +49,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
 
 def _judge(instance: Instance, facts: Facts) -> Iterator[Verdict]:
     domains = facts.domains_of.get(instance.uuid, ())
-    if any(one.host == instance.host or one.active for one in domains):
+    if any(domain.host == instance.host or domain.active for domain in domains):
         return
     if isinstance(claim_of(instance.uuid, facts), Moving):
         return

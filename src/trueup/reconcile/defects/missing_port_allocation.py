@@ -42,7 +42,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
-    """One step: what all its ports request, and binding profiles that name its providers."""
+    """One step: what all its ports request, and binding profiles with the right providers."""
     claim = claim_of(finding.subject.uuid, facts)
     held = facts.holdings[finding.subject.uuid].allocations
     if held is None or not isinstance(claim, PortsMissing):
@@ -55,7 +55,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
 
 
 def _why_open(claim: PortsMissing, facts: Facts) -> Reason:
-    """Why the providers are not known, and what the operator can do."""
+    """Why the right providers are not known, and what the operator can do."""
     wanted = claim.wanted.of(Share.PORTS)
     reason = open_reasons(wanted, facts.provider_names)
     if any(isinstance(part, Ambiguous) and not part.providers for part in wanted.open):

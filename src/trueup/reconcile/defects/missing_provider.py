@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Missing provider: Placement has no provider with the uuid or name of a compute node.
 
-The scheduler cannot choose such a host. A nova-compute that runs makes the provider itself, within
+The scheduler cannot choose such a host. A running nova-compute makes the provider itself, within
 its `resource_provider_association_refresh` (measured: 244 to 291 s).
 """
 
@@ -33,7 +33,7 @@ SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Compute nodes without a provider that has their uuid or name."""
+    """Compute nodes whose uuid and name no provider has."""
     for node in nodes_without_provider(facts):
         if node.hypervisor == IRONIC or len(facts.nodes_by_uuid[node.uuid]) > 1:
             continue

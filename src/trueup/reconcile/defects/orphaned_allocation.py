@@ -55,7 +55,7 @@ def release(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """Release all that it and its migrations hold."""
     instance = facts.deleted[finding.subject.uuid]
     holders = (instance.uuid, *facts.record(instance.uuid).moves)
-    after = {one: None for one in holders if facts.holdings[one].allocations is not None}
+    after = {holder: None for holder in holders if facts.holdings[holder].allocations is not None}
     if not after:
         return because("holds-nothing-now")
     if reason := unseen(instance, facts):
@@ -75,7 +75,7 @@ def _judge(instance: Instance, facts: Facts, options: AuditOptions) -> Verdict:
     claims = (record.own, *record.moves.values())
     where = ", ".join(sorted({names.get(uuid, uuid) for held in claims for uuid in held}))
     subject = Subject("consumer", instance.uuid)
-    if reason := _hands_off(instance, facts, options):
+    if reason := _in_progress_reason(instance, facts, options):
         return LeftAlone(subject, where, reason)
     cell = facts.cells[instance.cell]
     if reason := _why_not(record, instance, facts):
@@ -102,14 +102,14 @@ def _judge(instance: Instance, facts: Facts, options: AuditOptions) -> Verdict:
 
 
 def _why_not(record: InstanceRecord, instance: Instance, facts: Facts) -> Reason | None:
-    """Why it is not certain that nothing needs what it holds; None if it is."""
+    """Why something may still need what it holds; or None."""
     if reason := contradiction(record, facts) or _unfinished(instance, facts):
         return reason
     # SAFETY: that host may still run the guest; freeing its capacity would hide it.
     return first_that_may_run(uncleaned(record), record, facts)
 
 
-def _hands_off(instance: Instance, facts: Facts, options: AuditOptions) -> Reason | None:
+def _in_progress_reason(instance: Instance, facts: Facts, options: AuditOptions) -> Reason | None:
     if instance.hidden:
         return because("deleted-row-hidden")
     if instance.uuid in facts.builds:
@@ -125,7 +125,7 @@ def _hands_off(instance: Instance, facts: Facts, options: AuditOptions) -> Reaso
 
 
 def _unfinished(instance: Instance, facts: Facts) -> Reason | None:
-    """Nova deletes the migrations of an instance with it; so this one was deleted by hand."""
+    """Which move is left: Nova deletes moves with their instance, so this was done by hand."""
     move = facts.moving.get(instance.uuid)
     if move is None:
         return None
@@ -136,8 +136,8 @@ def _unfinished(instance: Instance, facts: Facts) -> Reason | None:
 def _is_recent(deleted_at: datetime, facts: Facts, options: AuditOptions) -> bool:
     """Whether it was deleted within the grace, or while the facts were read.
 
-    Clocks differ: a time a little ahead of ours is a deletion of this moment. A time far ahead of
-    ours comes from a clock in another time zone (as after `deleted_at=now()`).
+    Clocks differ: a time slightly ahead of ours is a deletion of this moment. A time far ahead
+    comes from another time zone (as after `deleted_at=now()`).
     """
     grace = timedelta(seconds=options.grace_seconds)
     return facts.taken_at - grace < deleted_at < facts.read_until + grace

@@ -40,7 +40,7 @@ SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Root providers whose compute node is deleted, and whose host has no other compute node."""
+    """Root providers whose compute node is deleted and whose host has no other compute node."""
     for root in judged_roots(facts):
         fate = without_node(root, facts)
         if isinstance(fate, Former) and not fate.now:
@@ -70,7 +70,7 @@ def _judge(root: Provider, former: Former, facts: Facts) -> Verdict:
     if node.hypervisor == IRONIC and any(
         row.hypervisor == IRONIC and row.cell == node.cell for row in facts.compute_nodes
     ):
-        # SAFETY: Ironic's nodes are redistributed when a nova-compute comes or goes.
+        # SAFETY: Ironic redistributes its nodes when a nova-compute comes or goes.
         reason = because("node-may-be-taken-over", provider=root.uuid)
         return LeftAlone(subject, root.name, because("node-deleted-but", reason, cell=cell))
     evidence: Evidence = {

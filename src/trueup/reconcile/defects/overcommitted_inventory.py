@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Overcommitted inventory: consumers hold more of a class than the provider has to give.
+"""Overcommitted inventory: consumers hold more of a class than the provider's capacity.
 
-An allocation ratio, a total or the reserved amount was changed below what is in use. Trueup never
-lowers what instances hold to make it fit.
+Somebody changed the allocation ratio, the total or the reserved amount to less than what is in use.
+Trueup never lowers what instances hold to make it fit.
 """
 
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Providers with a class of which consumers hold more than the capacity."""
+    """Providers that have a class whose usage exceeds its capacity."""
     for provider in sorted(facts.providers.values(), key=lambda row: (row.name, row.uuid)):
         if not facts.judges(provider.uuid):
             continue
@@ -45,7 +45,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
-    """None. SAFETY: instances use what they hold, so it is never lowered to make it fit."""
+    """None. SAFETY: instances use what they hold, so Trueup never lowers it to make it fit."""
     return because("move-instances-away", provider=finding.where)
 
 
@@ -63,13 +63,13 @@ def _overfull(provider: Provider, facts: Facts) -> Iterator[Structure]:
 def _reserved_in_use(provider: Provider, facts: Facts) -> bool:
     """Whether Nova reserves all of it on purpose while it is in use.
 
-    Nova does so for bare metal nodes and devices for one use only.
+    Nova does so for bare metal nodes and single-use devices.
     """
     return is_bare_metal_provider(provider, facts) or ONE_USE_TRAIT in (provider.traits or ())
 
 
 def _drained(provider: Provider, inventory: Inventory) -> bool:
-    """Whether an operator lets no more be placed on a device, and what is in use stays.
+    """Whether an operator reserved a whole device: no more is placed there, and its users stay.
 
     Cyborg disables a device in this way, and Nova keeps what an operator reserves of PCI devices.
     """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Owner trait missing: a host's provider lacks OWNER_NOVA, which Nova's scheduler asks for.
+"""Owner trait missing: a host's provider lacks OWNER_NOVA, which Nova's scheduler requires.
 
-The trait is set by nova-compute since service version 73 (2026.2). Once every nova-compute has that
+nova-compute sets the trait since service version 73 (2026.2). Once every nova-compute has that
 version, the scheduler requires the trait (`nova/scheduler/request_filter.py`). A ledger that was
 rebuilt without the trait has no candidates at all.
 """
@@ -84,7 +84,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
 
 
 def _required(facts: Facts) -> str:
-    """Whether the scheduler asks for the trait: once every service of every cell sets it."""
+    """Whether the scheduler requires the trait: once every service of every cell sets it."""
     if any(row.version < SETS_IT_SINCE for row in facts.services):
         return _NOT_YET
     return "yes"

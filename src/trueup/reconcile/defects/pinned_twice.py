@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pinned twice: instances of a host are pinned to one processor, or to one that is not there.
+"""Pinned twice: several instances are pinned to one processor, or one to a missing processor.
 
-A live migration of before Train kept the processors of the source, and a changed
-`cpu_dedicated_set` or a host that was exchanged takes processors away. Guests then slow each other
-down, and the next start of one of them fails. Placement counts only how many are in use.
+Before Train, a live migration kept the processors of the source. A changed `cpu_dedicated_set` or
+an exchanged host removes processors. Guests then slow each other down, and the next start of one of
+them fails. Placement counts only how many processors are in use.
 """
 
 from collections import defaultdict
@@ -47,12 +47,12 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
-    """None: Nova alone pins instances."""
+    """None: only Nova pins instances."""
     return because("nova-pins-again")
 
 
 def _pinned(facts: Facts) -> Mapping[_Place, Mapping[int, list[Instance]]]:
-    """The instances of each processor of each host that are settled there."""
+    """The settled instances of each host, by processor."""
     found: dict[_Place, dict[int, list[Instance]]] = defaultdict(lambda: defaultdict(list))
     for claim in all_claims(facts):
         row = claim.instance
@@ -66,7 +66,7 @@ def _pinned(facts: Facts) -> Mapping[_Place, Mapping[int, list[Instance]]]:
 
 def _wrong(node: ComputeNode, processors: Mapping[int, list[Instance]]) -> Iterator[Structure]:
     cells = node.numa.cells if node.numa else None
-    there = {one for cell in cells or () for one in cell.shared | cell.dedicated}
+    there = {processor for cell in cells or () for processor in cell.shared | cell.dedicated}
     for processor, instances in sorted(processors.items()):
         missing = cells is not None and processor not in there
         if missing or len({row.uuid for row in instances}) > 1:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Port binding mismatch: a port's binding profile and the ledger name different providers.
 
-Launchpad 1819923: then Nova cannot detach the port and release what it holds, and Neutron changes
-the allocation of the wrong provider, or of none, when the QoS policy changes.
+Launchpad 1819923: Nova cannot detach the port and release its resources. When the QoS policy
+changes, Neutron changes the allocation of the wrong provider, or of none.
 """
 
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Settled instances whose ports' profiles, or whose allocation, name the wrong provider."""
+    """Settled instances whose ports' profiles or whose allocation name the wrong provider."""
     for misplaced in claims(facts, PortsMisplaced):
         yield _judge(misplaced, facts)
     for uuid in sorted(facts.ports_by_device.keys() & facts.alive.keys()):
@@ -61,8 +61,10 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
         right = claim.wanted.of(Share.PORTS).known
         after = replace(held, amounts=with_share(Share.PORTS, held.amounts, right))
         return guarded_step({claim.instance.uuid: after}, facts, finding, claim.instance)
-    if open_ports := [one for one in _wrong(claim, facts) if one.right is None]:
-        return because("port-provider-unknown", *(_several(one, facts) for one in open_ports))
+    if open_ports := [binding for binding in _wrong(claim, facts) if binding.right is None]:
+        return because(
+            "port-provider-unknown", *(_several(binding, facts) for binding in open_ports)
+        )
     step = bindings_step(finding, claim.instance, facts)
     return step if isinstance(step, Reason) else (step,)
 
@@ -84,7 +86,7 @@ def _judge(claim: PortsMisplaced, facts: Facts) -> Verdict:
 
 
 def _unbound(claim: Right, facts: Facts) -> Iterator[Verdict]:
-    """Ports that are being bound now, or could not be bound."""
+    """Ports that Neutron is binding now, or could not bind."""
     host = _found(claim, facts).host
     for port in facts.ports_by_device[claim.instance.uuid]:
         if port.request_groups and not port.bound_on(host):
@@ -108,25 +110,25 @@ def _finding(claim: OnHost, wrong: tuple[WrongBinding, ...], facts: Facts) -> Fi
         "holds": holding(claim.held, facts.provider_names),
     }
     if wrong:
-        evidence["ports"] = tuple(row for one in wrong for row in _ports(one, facts))
+        evidence["ports"] = tuple(row for binding in wrong for row in _ports(binding, facts))
     subject = Subject("instance", claim.instance.uuid)
     return Finding(NAME, subject, claim.provider.name, Severity.MEDIUM, evidence)
 
 
 def _ports(wrong: WrongBinding, facts: Facts) -> Iterator[Structure]:
     names = facts.provider_names
-    for one in wrong.groups:
+    for group in wrong.groups:
         yield {
-            "name": f"port {one.port.id}",
-            "request_group": one.group.id,
-            "profile_names": names.get(one.named, one.named) if one.named else "no provider",
-            "may_be": " or ".join(names[uuid] for uuid in one.providers),
+            "name": f"port {group.port.id}",
+            "request_group": group.group.id,
+            "profile_names": names.get(group.named, group.named) if group.named else "no provider",
+            "may_be": " or ".join(names[uuid] for uuid in group.providers),
         }
 
 
 def _several(wrong: WrongBinding, facts: Facts) -> Reason:
     names = facts.provider_names
-    uuids = dict.fromkeys(uuid for one in wrong.groups for uuid in one.providers)
+    uuids = dict.fromkeys(uuid for group in wrong.groups for uuid in group.providers)
     return because(
         "port-provider-ambiguous",
         port=wrong.port.id,

@@ -2,9 +2,9 @@
 """Provider identity clash: a compute node and a provider have the same name and different uuids.
 
 Launchpad 1817833: nova-compute gets 409 "Conflicting resource provider name" each time it tries to
-make its provider, and reports nothing. Or the compute node has a provider with its uuid as well,
-under another name: then Placement counts the host twice. Or its provider was renamed: Nova finds
-providers by uuid, and Neutron and `nova-manage placement sync_aggregates` by name.
+make its provider, and reports nothing. Or another provider has the node's uuid: then Placement
+counts the host twice. Or its provider was renamed: Nova finds providers by uuid, and Neutron and
+`nova-manage placement sync_aggregates` find them by name.
 """
 
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ SCOPE = Scope.SELECTION
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict | IfComplete]:
     """Compute nodes whose uuid and name are not those of one provider.
 
-    Those that have one uuid together are left out: the audit says that they cannot be checked.
+    Nodes that share one uuid are left out: the audit says that it cannot check them.
     """
     for node in judged_nodes(facts):
         if len(facts.nodes_by_uuid[node.uuid]) > 1:
@@ -68,7 +68,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict | IfComplete]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
-    """None: only an operator knows which of the two uuids is the right one."""
+    """None: only an operator knows which of the two uuids is right."""
     named = facts.nodes_by_name[finding.where]
     node = next(row for row in named if node_subject(row, facts) == finding.subject)
     if renamed := _renamed(node, facts):
@@ -94,9 +94,9 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
 
 
 def _renamed(node: ComputeNode, facts: Facts) -> Provider | None:
-    """The provider with the uuid of a compute node, if it alone tells who it is, by another name.
+    """The provider with a compute node's uuid and another name, if only it can be the node's.
 
-    The provider with its name is missing, or that of another compute node.
+    No provider has the node's name, or only that of another compute node.
     """
     provider = facts.providers.get(node.uuid)
     if provider is None or not is_renamed(node, provider):
@@ -122,9 +122,9 @@ def _rename(provider: Provider, node: ComputeNode, facts: Facts) -> Reason:
 
 
 def _beside(namesake: Provider, node: ComputeNode, own: Provider, facts: Facts) -> IfComplete:
-    """A provider with the name of a compute node that has another provider, with its uuid.
+    """A provider with the name of a compute node, while another provider has the node's uuid.
 
-    SAFETY: a cell that is silent may have a compute node with its uuid.
+    SAFETY: a silent cell may have a compute node with this provider's uuid.
     """
     evidence = {**_evidence(node, namesake, facts), "own_provider": provider_evidence(own)}
     subject = node_subject(node, facts)
@@ -139,7 +139,7 @@ def _evidence(node: ComputeNode, provider: Provider, facts: Facts) -> Evidence:
 
 
 def _merge(namesake: Provider, own: Provider, facts: Facts) -> Reason:
-    """SAFETY: one name is no proof that what is held of both providers is of one host."""
+    """SAFETY: one name does not prove that the allocations of both providers are of one host."""
     if facts.consumers_of.get(namesake.uuid):
         does = because("run-merge", namesake=namesake.uuid, own=own.uuid)
     else:

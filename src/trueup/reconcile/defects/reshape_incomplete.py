@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reshape incomplete: a class moved from a host's root to a child, or back, only half way.
+"""Reshape incomplete: a class has only half moved from a host's root to a child, or back.
 
 Launchpad 1758086, 1778563: nova-compute says `ReshapeFailed` and does not start. Only the classes
-in MOVED, which releases of Nova moved, are judged: others may rightly be on both.
+in MOVED, which releases of Nova moved, are judged: other classes may rightly be on both.
 """
 
 from collections import Counter
@@ -37,7 +37,7 @@ MOVED = frozenset({"VGPU", "MEM_ENCRYPTION_CONTEXT"})
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Hosts with a moved class on root and child, or allocations where the inventory is not."""
+    """Hosts with a moved class on root and child, or with allocations but no inventory of it."""
     for node, root in judged_hosts(facts):
         rows = tuple(_half_moved(root, facts))
         if not rows:
@@ -57,7 +57,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
 
 def _half_moved(root: Provider, facts: Facts) -> Iterator[Structure]:
     tree = facts.trees[root.uuid]
-    # PERF: each class is counted once. To compare all providers with each other is slow in wide
+    # PERF: each class is counted once. Comparing all providers with each other is slow in wide
     # trees.
     having = Counter(name for row in tree for name in row.inventories)
     for name in sorted(MOVED & root.inventories.keys()):

@@ -46,7 +46,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     if not isinstance(claim, HeldWithoutHost):
         return because("not-offloaded-now")
     holders = (claim.instance.uuid, *claim.record.moves)
-    after = {one: None for one in holders if facts.holdings[one].allocations is not None}
+    after = {holder: None for holder in holders if facts.holdings[holder].allocations is not None}
     if not after:
         return because("nothing-held-now")
     guards = (

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Split consumer: a uuid is written in two forms, and Placement has a consumer for each form.
+"""Split consumer: Placement has two consumers for one uuid that was written in two forms.
 
-Launchpad 1758057, 1780238: with and without dashes, or in capital letters. Neither form alone says
+Launchpad 1758057, 1780238: with and without dashes, or in capital letters. Neither form alone shows
 what the instance holds, so its claim is not judged until the forms are merged.
 """
 
@@ -34,18 +34,20 @@ SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Consumers whose uuid is written in a form that Nova does not use."""
+    """Consumers whose uuid has a form that Nova does not use."""
     known = facts.instance_rows.keys()
     moves = {row.uuid for row in facts.migrations} if facts.misspelled else frozenset()
     for uuid, written in sorted(facts.misspelled.items()):
         if uuid not in known and uuid not in moves and uuid not in facts.consumers:
             continue
         evidence: Evidence = {
-            "written": tuple(_form(one, facts) for one in written),
+            "written": tuple(_form(consumer, facts) for consumer in written),
             "holds": holding(facts.consumers.get(uuid, {}), facts.provider_names),
         }
         kind: Kind = "instance" if uuid in known else "consumer"
-        where = ", ".join(sorted({_where(facts.consumers[one], facts) for one in written}))
+        where = ", ".join(
+            sorted({_where(facts.consumers[consumer], facts) for consumer in written})
+        )
         yield Finding(NAME, Subject(kind, uuid), where, Severity.HIGH, evidence, consumers=written)
 
 

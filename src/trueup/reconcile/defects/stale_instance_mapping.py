@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stale instance mapping: an instance is not in the cell that Nova's API looks in, or it is in two.
+"""Stale instance mapping: an instance is not in the cell where Nova's API looks, or is in two.
 
-Without any mapping, Nova's API looks in no cell. Nova makes the mapping before the first row of an
-instance, and deletes it with the last one.
+Without a mapping, Nova's API looks in no cell. Nova makes the mapping before the first row of an
+instance, and deletes it with the last row.
 
-This follows from a restored database, or from a resize across cells that was repaired by hand.
-Until it is repaired, the claim of the instance is not judged: it is not known which row is right.
+The cause is a restored database, or a resize across cells that was repaired by hand. Until the
+repair, the claim of the instance is not judged: it is not known which row is right.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ from trueup.reconcile.verdicts import (
     Verdict,
 )
 
-# Nova makes an instance in a cell, and maps it in its next requests.
+# Nova makes an instance in a cell, and maps it in the next requests.
 _MAPPING_SECONDS = 10
 
 NAME = "stale-instance-mapping"
@@ -38,8 +38,8 @@ SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Settled instances alive in several cells, in another than is mapped, or not mapped."""
-    # PERF: the whole record is made only of instances whose sources disagree.
+    """Settled instances in several cells, in another cell than their mapping's, or unmapped."""
+    # PERF: the whole record is made only for instances whose sources disagree.
     for instance in filter(lambda row: _disagrees(row, facts), facts.alive.values()):
         record = facts.record(instance.uuid)
         if not isinstance(residence(instance, record, facts), InMotion):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Status trait drift: a compute service and the trait of its provider disagree about "disabled".
 
-Launchpad 1805984. A nova-compute that runs corrects the trait when it next reports; nothing
-corrects it while nova-compute is down. Before Train, nova-compute did not set it.
+Launchpad 1805984. A running nova-compute corrects the trait when it next reports. Nothing corrects
+it while nova-compute is down. Before Train, nova-compute did not set it.
 """
 
 from collections.abc import Iterator
@@ -89,7 +89,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
 
 
 def _differs(service: ComputeService, provider: Provider) -> bool:
-    """SAFETY: traits that were not read say nothing."""
+    """SAFETY: unread traits never differ."""
     if provider.traits is None or not _sets_it(service, provider.traits):
         return False
     return service.disabled != (DISABLED_TRAIT in provider.traits)
@@ -98,7 +98,7 @@ def _differs(service: ComputeService, provider: Provider) -> bool:
 def _sets_it(service: ComputeService, traits: frozenset[str]) -> bool:
     """Whether the nova-compute of a provider with these traits sets the trait.
 
-    Nova's API gives no service version. There, this trait or COMPUTE_NODE (Ussuri) shows it: an
+    Nova's API gives no service version. Then this trait or COMPUTE_NODE (Ussuri) is the sign: an
     older nova-compute sets neither.
     """
     if service.version:

@@ -33,13 +33,13 @@ _ROOT_DISK = {True: "a volume", False: "on its host", None: "not shown by Nova's
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Settled instances that hold a wrong amount of their own host, and nothing of others."""
+    """Settled instances that hold a wrong amount of their own host, and nothing of other hosts."""
     for claim in claims(facts, WrongAmount):
         yield replacing(NAME, Severity.HIGH, claim, facts, _asked_for(claim))
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
-    """One full replace. Shares of ports and devices that are not certain stay as they are."""
+    """One full replace. It keeps uncertain shares of ports and devices."""
     claim = claim_of(finding.subject.uuid, facts)
     if not isinstance(claim, WrongAmount):
         return because("amount-right-now")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong owner: what an instance holds is counted for another project or user than its own.
+"""Wrong owner: Placement counts an instance's resources for another project or user than its own.
 
 Launchpad 1779717, 1780107: Placement's online migration gives a consumer without a row a project
-and a user of zeros. And a move by an administrator counts for the administrator, where the request
-spec is older than Rocky (nova/scheduler/utils.py, claim_resources).
+and a user of zeros. An administrator's move counts for the administrator, where the request spec is
+older than Rocky (nova/scheduler/utils.py, claim_resources).
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ SCOPE = Scope.SELECTION
 
 
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
-    """Settled instances whose allocations are counted for somebody else."""
+    """Settled instances whose allocations count for another owner."""
     for uuid in sorted(_of_others(facts)):
         claim, counted_for = claim_of(uuid, facts), facts.owners[uuid]
         if not isinstance(claim, OnHost):
@@ -61,7 +61,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
-    """One full replace by the same amounts, with the right project and user."""
+    """One full replace with the same amounts, and the right project and user."""
     uuid = finding.subject.uuid
     claim = claim_of(uuid, facts)
     held = facts.holdings[uuid].allocations
@@ -83,7 +83,7 @@ def _of_others(facts: Facts) -> Iterator[str]:
 
 
 def _obstacle(claim: OnHost, counted_for: Owner, facts: Facts) -> Reason | None:
-    """Why it is not certain whose the instance is, or its claim; or None."""
+    """Why the owner of the instance, or its claim, is not certain; or None."""
     if not (counted_for.project and counted_for.user):
         return because("owner-row-gone")
     if not (claim.instance.project and claim.instance.user):

@@ -46,19 +46,19 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     held = facts.holdings[finding.subject.uuid].allocations
     if held is None or not isinstance(claim, Elsewhere) or _obstacle(claim, facts):
         return because("own-claim-unknown")
-    after = {claim.instance.uuid: replace(held, amounts=_moved(claim, facts))}
+    after = {claim.instance.uuid: replace(held, amounts=_right_amounts(claim, facts))}
     [root] = elsewhere(claim, facts)
     nodes = facts.nodes_by_uuid.get(root, ())
     former = facts.deleted_nodes_by_uuid.get(root, ())[-1:] if not nodes else ()
     guards = (
-        *(NodeGone(one.uuid, "", one.cell, "") for one in former),
+        *(NodeGone(node.uuid, "", node.cell, "") for node in former),
         *guests_on([root], claim, facts),
         *sources_down([root], claim, facts, others=False),
     )
     return guarded_step(after, facts, finding, claim.instance, guards)
 
 
-def _moved(claim: Elsewhere, facts: Facts) -> Amounts:
+def _right_amounts(claim: Elsewhere, facts: Facts) -> Amounts:
     """What it should hold on its own host.
 
     SAFETY: resources of a pool that does not share with the other host are kept, because it is not
@@ -103,13 +103,13 @@ def _judge(claim: Elsewhere, facts: Facts) -> Verdict:
         {
             "instance": instance_evidence(claim.instance, facts),
             "holds": holding(claim.held, names),
-            "should_hold": holding(_moved(claim, facts), names),
+            "should_hold": holding(_right_amounts(claim, facts), names),
         },
     )
 
 
 def _obstacle(claim: Elsewhere, facts: Facts) -> Reason | None:
-    """Why it is not certain that the remedy is right; None if it is."""
+    """Why the remedy may be wrong; or None."""
     roots, wanted = elsewhere(claim, facts), claim.wanted
     if len(roots) > 1:
         return because("which-host-unknown")
@@ -130,6 +130,6 @@ def _obstacle(claim: Elsewhere, facts: Facts) -> Reason | None:
     if reason := pinned_otherwise(claim.instance, wanted):
         return reason
     if strange := _classes(claim.held.values()) - _classes(wanted.known.values()):
-        # SAFETY: it would be released, and it is not known why the instance holds it.
+        # SAFETY: the remedy would release it, and it is not known why the instance holds it.
         return because("classes-unexpected", classes=tuple(sorted(strange)))
     return None

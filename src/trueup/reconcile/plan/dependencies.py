@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dependencies: steps that need other ones come after them, and are not made without them. Pure.
+"""Dependencies: a step comes after the steps that it needs, and is not made without them. Pure.
 
-A provider is deleted after its resources are released, and what a deleted instance holds is
-released after its domain is gone.
+A provider is deleted after its resources are released. What a deleted instance holds is released
+after its domain is gone.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ _NOTHING_KEPT: Mapping[str, Reason] = {}
 
 @dataclass(frozen=True, slots=True)
 class Arranged:
-    """Steps that can be made, with the steps that they need, and those that cannot."""
+    """The steps that can be made, with the steps that they need, and the steps that cannot."""
 
     steps: tuple[Step, ...]
     in_use: tuple[NoRoom, ...]
@@ -38,7 +38,7 @@ def after_release(removals: Sequence[Step], others: Iterable[Step], facts: Facts
     """Let each removal need the steps that release the resources of its provider.
 
     SAFETY: if a consumer holds resources that no step releases, no provider of that tree is
-    deleted: all removals for one finding are made, or none.
+    deleted: a finding has all its removals, or none.
     """
     releasing = {consumer: step for step in others for consumer in step.consumers}
     steps, in_use = [], {}
@@ -60,7 +60,7 @@ def after_release(removals: Sequence[Step], others: Iterable[Step], facts: Facts
 
 
 def _first(provider: str, facts: Facts) -> Reason:
-    """What comes before a provider can be deleted: the runbook that names what ends each claim."""
+    """What must precede the deletion of a provider: the runbook that says how each claim ends."""
     root = facts.providers[provider].root if provider in facts.providers else provider
     former = facts.deleted_nodes_by_uuid.get(root, ())
     if not former:
@@ -84,11 +84,11 @@ def _releases(step: Step, consumer: str, provider: str) -> bool:
 def after_undefining(
     steps: Sequence[Step], facts: Facts, kept: Mapping[str, Reason] = _NOTHING_KEPT
 ) -> Arranged:
-    """Let each step that releases all that an instance holds need its domains to be gone.
+    """Let each step that releases all that an instance holds need the removal of its domains.
 
     `kept` says why a domain, by uuid, stays.
-    SAFETY: a definition that stays can be started, and would run and hold nothing. Then nothing is
-    released, and all steps for one finding are made, or none.
+    SAFETY: somebody could start a domain that stays, and its guest would hold nothing. Then nothing
+    is released: a finding has all its steps, or none.
     """
     removing = {
         (uuid, change.target.host): step.id
@@ -100,13 +100,13 @@ def after_undefining(
     needing, in_use = [], dict[str, Reason]()
     for step in steps:
         domains = [
-            one for uuid in _emptied_by(step, facts) for one in facts.domains_of.get(uuid, ())
+            domain for uuid in _emptied_by(step, facts) for domain in facts.domains_of.get(uuid, ())
         ]
-        needs = [removing.get((one.uuid, one.host)) for one in domains]
-        for one, need in zip(domains, needs, strict=True):
+        needs = [removing.get((domain.uuid, domain.host)) for domain in domains]
+        for domain, need in zip(domains, needs, strict=True):
             if need is None:
-                why = kept.get(one.uuid, because("domain-not-in-plan"))
-                reason = because("domain-stays", why, host=one.host)
+                why = kept.get(domain.uuid, because("domain-not-in-plan"))
+                reason = because("domain-stays", why, host=domain.host)
                 in_use.update(dict.fromkeys(step.because, reason))
         more = tuple(dict.fromkeys(need for need in needs if need and need not in step.needs))
         needing.append(msgspec.structs.replace(step, needs=(*step.needs, *more)) if more else step)
@@ -114,7 +114,7 @@ def after_undefining(
 
 
 def _emptied_by(step: Step, facts: Facts) -> Iterable[str]:
-    """The instances on no host, deleted or offloaded, of which a step releases something."""
+    """The instances on no host, deleted or offloaded, whose resources a step releases."""
     moves = facts.once(_instances_of_migrations)
     for change in step.changes:
         for consumer, held in held_in(change.after).items():
@@ -130,19 +130,19 @@ def _instances_of_migrations(facts: Facts) -> dict[str, str]:
 
 
 def undefined_by(step: Step) -> Iterable[str]:
-    """The domains, by uuid, whose definition a step removes."""
+    """The uuids of the domains whose definition a step removes."""
     for change in step.changes:
         if isinstance(change.target, DomainDefinition) and change.after is None:
             yield change.target.domain
 
 
 def _without(steps: Sequence[Step], in_use: Mapping[str, Reason]) -> Arranged:
-    """The steps without those for findings that `in_use` names, by id, with the reason."""
+    """The steps without those for the findings in `in_use`, which has reasons by finding id."""
     stay = [step for step in steps if not in_use.keys().isdisjoint(step.because)]
     return Arranged(
         tuple(step for step in steps if step not in stay),
         tuple(
-            NoRoom(step, in_use[next(one for one in step.because if one in in_use)])
+            NoRoom(step, in_use[next(finding for finding in step.because if finding in in_use)])
             for step in stay
         ),
     )

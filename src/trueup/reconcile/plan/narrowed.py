@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A narrowed plan: only some of its findings, by their defect or by what their steps do. Pure."""
+"""A narrowed plan: some of its findings, chosen by defect or by the effect of their steps. Pure."""
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -12,7 +12,7 @@ LEFT_OUT = because("left-out-by-option")
 
 
 class Direction(StrEnum):
-    """What a step does to what consumers hold: it only gives, or it only takes."""
+    """Whether a step only adds to allocations, or only releases them."""
 
     ADDS = "adds"
     RELEASES = "releases"
@@ -20,7 +20,7 @@ class Direction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Only:
-    """Which findings to keep: those of these defects (none: of all), whose steps go one way."""
+    """Which findings to keep: those of these defects (empty: all), whose steps go one way."""
 
     defects: frozenset[str] = frozenset()
     direction: Direction | None = None
@@ -31,8 +31,8 @@ class Only:
 
 
 def direction_of(step: Step) -> Direction | None:
-    """The direction of a step; None: it moves something, or changes more than allocations."""
-    if not all(isinstance(one.target, AllocationsOf | PortBinding) for one in step.changes):
+    """The direction of a step; None if it moves something, or changes more than allocations."""
+    if not all(isinstance(change.target, AllocationsOf | PortBinding) for change in step.changes):
         return None
     takes, gives = releases(step), any(amount > 0 for amount in step_growth(step).values())
     if takes == gives:
@@ -41,10 +41,10 @@ def direction_of(step: Step) -> Direction | None:
 
 
 def narrowed(plan: Plan, only: Only) -> Plan:
-    """The plan without the findings that are not wanted, which are declined as left out.
+    """The plan without the unwanted findings, which it declines as left out.
 
-    A finding is kept with all its steps or not at all, and not without a step that one of them
-    needs. SAFETY: nothing is added, so what is kept is guarded as before.
+    A finding is kept only with all its steps and all the steps that these need. SAFETY: nothing is
+    added, so the kept steps are guarded as before.
     """
     if only.everything:
         return plan
@@ -61,12 +61,12 @@ def narrowed(plan: Plan, only: Only) -> Plan:
         findings=tuple(row for row in plan.findings if row.id not in left_out),
         steps=steps,
         declined=(*plan.declined, *declined),
-        effects=tuple(one for one in plan.effects if one.step in kept),
+        effects=tuple(effect for effect in plan.effects if effect.step in kept),
     )
 
 
 def _without(steps: tuple[Step, ...], left_out: set[str]) -> tuple[Step, ...]:
-    """The steps for none of these findings; the findings of steps that need another are added."""
+    """The steps for other findings; `left_out` grows by findings whose steps lack a needed step."""
     while True:
         kept = tuple(step for step in steps if left_out.isdisjoint(step.because))
         ids = {step.id for step in kept}

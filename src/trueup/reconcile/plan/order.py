@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Order: an order of steps in which each has room when its turn comes, and their effects.
+"""Order: an order in which each step has room when its turn comes, and the steps' effects. Pure.
 
-Pure. Two full hosts that each hold the other's instance have no such order: their steps become one,
+Two full hosts that each hold the other's instance have no such order: their steps become one step,
 which is written in one request.
 """
 
@@ -45,7 +45,7 @@ class HostEffect:
 
 @dataclass(frozen=True, slots=True)
 class ProjectEffect:
-    """By how much a step changes what a project uses of one class, counted over all providers."""
+    """By how much a step changes a project's usage of one class, over all providers."""
 
     project: str
     resource_class: str
@@ -54,7 +54,7 @@ class ProjectEffect:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What one step does to capacity, and to what projects use."""
+    """What one step does to capacity and to the usage of projects."""
 
     step: str
     hosts: tuple[HostEffect, ...]
@@ -79,9 +79,9 @@ class Ordered:
 
 
 def ordered(steps: Sequence[Step], facts: Facts) -> Ordered:
-    """Steps so that each finds the room it needs when its turn comes.
+    """The steps in an order in which each has room when its turn comes.
 
-    For a selection, not all usage is known: there the room is assumed, and Placement checks it.
+    For a selection, not all usage is known: Trueup assumes the room, and Placement checks it.
     """
     room = _Room(facts)
     queue = _Queue(sorted(steps, key=lambda step: (_grows(step), step.id)), room)
@@ -100,19 +100,25 @@ def ordered(steps: Sequence[Step], facts: Facts) -> Ordered:
 
 
 def merged(steps: Sequence[Step]) -> Step:
-    """One step that changes the allocations of all these at once."""
+    """One step that makes the changes of these steps at once."""
     changes = [change for step in steps for change in step.changes]
-    consumers = tuple(sorted(one for step in steps for one in step.consumers))
-    before = {one: held for change in changes for one, held in held_in(change.before).items()}
-    after = {one: held for change in changes for one, held in held_in(change.after).items()}
-    version = {one: number for change in changes for one, number in change.version.items()}
+    consumers = tuple(sorted(consumer for step in steps for consumer in step.consumers))
+    before = {
+        consumer: held for change in changes for consumer, held in held_in(change.before).items()
+    }
+    after = {
+        consumer: held for change in changes for consumer, held in held_in(change.after).items()
+    }
+    version = {
+        consumer: number for change in changes for consumer, number in change.version.items()
+    }
     change = Change(AllocationsOf(consumers), Held(before), Held(after), version)
     guards = tuple(guard for step in steps for guard in step.guards)
-    return step_of((change,), guards, tuple(one for step in steps for one in step.because))
+    return step_of((change,), guards, tuple(finding for step in steps for finding in step.because))
 
 
 class _Room:
-    """Usage of each provider and class, as steps change it."""
+    """The usage of each provider and class while steps are written."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
@@ -125,15 +131,15 @@ class _Room:
         self._changed: set[str] = set()
 
     def fits(self, steps: Sequence[Step]) -> bool:
-        """Whether there is room for all of these at once."""
+        """Whether there is room for all these steps at once."""
         return not self._missing(_total_growth(steps), _altered(steps))
 
     def lacks(self, step: Step) -> Resource | None:
-        """A resource that a step needs more of than is free; None if it has room."""
+        """A resource of which too little is free for a step; None if it has room."""
         return next(iter(self._missing(step_growth(step), _altered([step]))), None)
 
     def lacking(self, step: Step) -> Reason | None:
-        """What a step lacks."""
+        """What a step lacks, as a reason; or None."""
         missing = self._missing(step_growth(step), _altered([step]))
         return together(
             because(
@@ -164,7 +170,7 @@ class _Room:
     def _missing(
         self, growth: Mapping[Resource, int], altered: AbstractSet[str]
     ) -> dict[Resource, int]:
-        """What is needed and not free. Providers whose capacity changes are not judged."""
+        """The needed amounts that are not free, except of providers whose capacity changes."""
         if not self._all_known:
             return {}
         return {
@@ -186,11 +192,11 @@ class _Room:
 
 
 class _Queue:
-    """Steps that wait, in the order in which they are preferred.
+    """Steps that wait, in their preferred order.
 
     PERF: a step that is not ready waits for one thing that it lacks, an earlier step or room on a
-    provider, and is looked at again when that comes. Looking at all of them after each step took
-    minutes for 5,000 steps.
+    provider, and is checked again when that comes. Checking all steps after each step took minutes
+    for 5,000 steps.
     """
 
     def __init__(self, by_preference: Sequence[Step], room: _Room) -> None:
@@ -211,7 +217,7 @@ class _Queue:
         return self._steps.values()
 
     def next(self) -> list[Step]:
-        """The first step that is ready; none: no step is, by itself."""
+        """The first step that is ready; an empty list: no step is ready by itself."""
         while self._heap:
             step = self._steps.get(self._order[heappop(self._heap)])
             if step is None:
@@ -223,7 +229,7 @@ class _Queue:
         return []
 
     def taken(self, steps: Iterable[Step]) -> None:
-        """Forget steps that are written, and look again at what waited for them."""
+        """Forget these written steps, and check again the steps that waited for them."""
         for step in steps:
             del self._steps[step.id]
             freed = {uuid for (uuid, _), amount in step_growth(step).items() if amount < 0}
@@ -237,25 +243,31 @@ class _Queue:
         for step in movable:
             for other in self._partners(step):
                 if self._room.fits([step, other]):
-                    return sorted((step, other), key=lambda one: self._number[one.id])
+                    return sorted((step, other), key=lambda row: self._number[row.id])
         return movable if len(movable) > 2 and self._room.fits(movable) else []
 
     def _lacking(self, step: Step) -> str | None:
-        """The id of a step or the uuid of a provider that a step waits for."""
-        unmet = next((one for one in step.needs if one in self._steps), None)
+        """The id of the step, or the uuid of the provider, for which a step waits."""
+        unmet = next((need for need in step.needs if need in self._steps), None)
         lacking = None if unmet else self._room.lacks(step)
         return lacking[0] if lacking else unmet
 
     def _partners(self, step: Step) -> Iterable[Step]:
-        """The steps that free something that a step lacks, and change allocations only."""
+        """The steps that free a resource that a step lacks, and change only allocations."""
         lacking = self._room.lacks(step)
         freeing = self._freeing.get(lacking, ()) if lacking else ()
-        found = (self._steps[one] for one in freeing if one in self._steps and one != step.id)
-        return (one for one in found if _only_allocations(one))
+        found = (
+            self._steps[step_id]
+            for step_id in freeing
+            if step_id in self._steps and step_id != step.id
+        )
+        return (other for other in found if _only_allocations(other))
 
 
 def _only_allocations(step: Step) -> bool:
-    return not step.needs and all(isinstance(one.target, AllocationsOf) for one in step.changes)
+    return not step.needs and all(
+        isinstance(change.target, AllocationsOf) for change in step.changes
+    )
 
 
 def _grows(step: Step) -> bool:
@@ -263,7 +275,7 @@ def _grows(step: Step) -> bool:
 
 
 def _providers(change: Change) -> Iterable[str]:
-    """The providers whose own capacity a change may alter."""
+    """The providers whose capacity a change may alter."""
     match change.target:
         case Tree(providers, _):
             return providers
@@ -273,7 +285,7 @@ def _providers(change: Change) -> Iterable[str]:
 
 
 def _altered(steps: Iterable[Step]) -> set[str]:
-    """The providers whose own capacity steps may alter."""
+    """The providers whose capacity steps may alter."""
     return {uuid for step in steps for change in step.changes for uuid in _providers(change)}
 
 
@@ -286,7 +298,7 @@ def _total_growth(steps: Iterable[Step]) -> Counter[Resource]:
 
 
 def project_effects(step: Step) -> tuple[ProjectEffect, ...]:
-    """By how much a step changes what each project uses of each class."""
+    """By how much a step changes each project's usage of each class."""
     usage: Counter[tuple[str, str]] = Counter()
     for change in step.changes:
         _count(usage, change.before, -1)

@@ -35,7 +35,7 @@ _NOTHING_UNREAD: Mapping[str, str] = {}
 
 
 def remedy_of_defect(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
-    """What the defect of a finding proposes for it."""
+    """The remedy that a finding's defect proposes."""
     return _REMEDIES[finding.defect](finding, facts)
 
 
@@ -74,7 +74,7 @@ class NotPlanned:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What the remedies of findings come to together: `findings` have `steps`, in order."""
+    """The joint remedy of several findings: `findings` have `steps`, in order."""
 
     findings: tuple[Finding, ...]
     declined: tuple[NotPlanned, ...]
@@ -84,11 +84,11 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Steps in order, with what they were made from. `cells` says which cloud it is for.
+    """Steps in order, with what they were made from. `cells` shows which cloud it is for.
 
     `first_at` and `made_at` are the times of the two observations. `findings` have steps.
-    `effects` say of each step what it does to capacity and to what projects use. `options` and
-    `selection` are those of the audits: whatever judges for this plan again judges by them.
+    `effects` say what each step does to capacity and to the usage of projects. `options` and
+    `selection` are those of the audits: every later audit for this plan uses them again.
     """
 
     made_at: datetime
@@ -115,24 +115,24 @@ class Plan:
 
     @property
     def subjects(self) -> frozenset[str]:
-        """Everything that its steps change, by uuid or name; of a reshape all consumers."""
-        return frozenset(one for step in self.steps for one in step.subjects)
+        """Everything that its steps change, by uuid or name; for a reshape, all consumers."""
+        return frozenset(subject for step in self.steps for subject in step.subjects)
 
     @property
     def limit(self) -> int:
-        """How many subjects may be touched without raising the limit by name."""
+        """How many subjects the plan may change unless the operator raises the limit."""
         return max(SUBJECTS_MAX, int(self.consumers * CONSUMERS_SHARE_MAX))
 
 
 def consumers_of(findings: Sequence[Finding]) -> tuple[str, ...]:
-    """The consumers whose allocations remedies may change: a plan needs to know their holdings."""
-    found = {one for finding in findings for one in finding.consumers}
+    """The consumers whose allocations remedies may change: a plan needs their holdings."""
+    found = {consumer for finding in findings for consumer in finding.consumers}
     found |= {row.subject.uuid for row in findings if row.subject.kind in CONSUMERS}
     return tuple(sorted(found))
 
 
 def domains_wanted(confirmed: Confirmed) -> tuple[tuple[str, str], ...]:
-    """The domains, by host and uuid, whose definitions remedies may remove."""
+    """The host and uuid of each domain whose definition a remedy may remove."""
     facts = confirmed.second.facts
     found = (finding.subject.uuid for finding in confirmed.findings)
     deleted = (uuid for uuid in found if uuid in facts.deleted)
@@ -147,11 +147,11 @@ def make_plan(
     remedy_of: Remedy = remedy_of_defect,
     unread: Mapping[str, str] = _NOTHING_UNREAD,
 ) -> Plan:
-    """Ask the remedy of each finding; what it declines is in the plan as well, with the reason.
+    """Ask the remedy of each finding; the plan also has the declined findings, with the reasons.
 
-    `holdings` are what `consumers_of` the findings hold, `domain_records` the definitions of the
-    domains that `domains_wanted` names; both are read after the second observation. `unread` says
-    why what a consumer holds could not be read.
+    `holdings` are those of `consumers_of` the findings, and `domain_records` the definitions that
+    `domains_wanted` names. Both are read after the second observation. `unread` says why a holding
+    could not be read.
     """
     facts = replace(confirmed.second.facts, holdings=holdings, domain_records=tuple(domain_records))
     proposal = proposed(confirmed.findings, facts, remedy_of, unread)
@@ -175,11 +175,11 @@ def proposed(
     unread: Mapping[str, str] = _NOTHING_UNREAD,
     domains_read: bool = True,
 ) -> Proposal:
-    """The steps for all of these findings together, in order, and what is declined.
+    """The steps for all these findings together, in order, and the declined findings.
 
-    One remedy may stand in the way of another, and a step may need another one: so both a plan and
-    whoever tells what a plan would do ask here. Unless `domains_read`, the definitions of domains
-    were not read, and what a step needs of them is not known yet.
+    Remedies may conflict, and a step may need another step. So both plans and forecasts of plans
+    call this function. Unless `domains_read`, the definitions of domains were not read, and the
+    steps' need of them is not known yet.
     """
     planned: dict[str, Finding] = {}
     found: list[Finding] = []
@@ -202,11 +202,15 @@ def proposed(
     order = ordered(others.steps, facts)
     removals = after_release(removing, order.steps, facts)
     not_possible = (*others.in_use, *order.without_room, *removals.in_use)
-    without_room = {reason: one.reason for one in not_possible for reason in one.step.because}
+    without_room = {reason: row.reason for row in not_possible for reason in row.step.because}
     in_order = (*order.steps, *removals.steps)
-    declined += [NotPlanned(one, without_room[one.id]) for one in found if one.id in without_room]
+    declined += [
+        NotPlanned(finding, without_room[finding.id])
+        for finding in found
+        if finding.id in without_room
+    ]
     return Proposal(
-        findings=tuple(one for one in found if one.id not in without_room),
+        findings=tuple(finding for finding in found if finding.id not in without_room),
         declined=tuple(declined),
         steps=in_order,
         effects=order.effects,
@@ -221,9 +225,9 @@ def _remedied(
     unread: Mapping[str, str],
 ) -> tuple[Step, ...] | Reason | None:
     consumers = consumers_of([finding])
-    for one in consumers:
-        if one in unread:
-            return because("holding-unreadable", consumer=one, error=unread[one])
+    for consumer in consumers:
+        if consumer in unread:
+            return because("holding-unreadable", consumer=consumer, error=unread[consumer])
     if not facts.holdings.keys() >= set(consumers):
         return because("holding-not-read")
     steps = remedy_of(finding, facts)
@@ -242,14 +246,16 @@ def _remedied(
 
 
 def _touched(step: Step) -> frozenset[str]:
-    """What a step changes, and what it relies on that nobody else changes."""
-    relied = (one.target for one in step.guards if isinstance(one, VersionIs))
+    """The subjects that a step changes, and those whose version it guards."""
+    relied = (guard.target for guard in step.guards if isinstance(guard, VersionIs))
     return step.subjects.union(*map(parts_of, relied))
 
 
 def _names(steps: Sequence[Step], facts: Facts) -> dict[str, str]:
-    """The names of what steps are about, and of all cells, by uuid."""
-    states = (side for step in steps for one in step.changes for side in (one.before, one.after))
+    """The names of the subjects of steps, and of all cells, by uuid."""
+    states = (
+        side for step in steps for change in step.changes for side in (change.before, change.after)
+    )
     held = (row for state in states for row in held_in(state).values() if row)
     uuids = {uuid for row in held for uuid in row.amounts}
     uuids |= {uuid for step in steps for uuid in step.subjects}
@@ -258,7 +264,7 @@ def _names(steps: Sequence[Step], facts: Facts) -> dict[str, str]:
         **{uuid: _called(uuid, facts) for uuid in uuids & facts.instance_rows.keys()},
         **facts.provider_names,
     }
-    return {**facts.cells, **{one: known[one] for one in sorted(uuids & known.keys())}}
+    return {**facts.cells, **{uuid: known[uuid] for uuid in sorted(uuids & known.keys())}}
 
 
 def _called(instance: str, facts: Facts) -> str:
@@ -282,17 +288,17 @@ def refuse_foreign(plan: Plan, cells: Iterable[str]) -> None:
 
 
 def of_this_cloud(plan: Plan, cells: Iterable[str]) -> bool:
-    """Whether a plan was made for the cloud with these cells, or for it as it once was."""
+    """Whether a plan was made for the cloud that has, or had, these cells."""
     return not {*plan.cells, CELL_ZERO}.isdisjoint({*cells} - {CELL_ZERO})
 
 
 def refuse_too_large(plan: Plan, limit: int | None) -> None:
-    """Raise LimitExceeded if the plan touches more than its own limit, or than the one named."""
+    """Raise LimitExceeded if the plan changes more than `limit`, or by default its own limit."""
     allowed = plan.limit if limit is None else limit
     if len(plan.subjects) > allowed:
         raise LimitExceeded(len(plan.subjects), allowed)
 
 
 def in_reverse(plan: Plan, steps: Iterable[Step], run: str) -> Plan:
-    """A plan of these steps for the same cloud, that undoes a run of `plan`."""
+    """A plan of these steps for the same cloud, which undoes a run of `plan`."""
     return replace(plan, steps=tuple(steps), declined=(), effects=(), undoes=run)

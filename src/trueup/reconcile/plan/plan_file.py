@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans in files: readable by people, and with a digest, so that nobody edits one unnoticed."""
+"""Plans in files: readable, and with a digest that shows if somebody edited them."""
 
 import hashlib
 from dataclasses import dataclass
@@ -55,8 +55,8 @@ def load(path: Path) -> Plan:
         if found != FORMAT:
             raise PlanFormatUnknown(str(path), found, FORMAT)
         plan = msgspec.json.decode(file.plan, type=Plan)
-    # The digest is of the text itself, without its line breaks: a field that this version does not
-    # know is not in `plan`, and must not be lost unnoticed.
+    # The digest is of the text without its line breaks. `plan` lacks fields that this version does
+    # not know, and these must not be lost unnoticed.
     if _digest(msgspec.json.format(bytes(file.plan), indent=-1)) != file.digest:
         raise PlanEdited(str(path))
     return plan

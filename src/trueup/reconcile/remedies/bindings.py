@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bindings: whether the binding profiles of an instance's ports name the right providers. Pure.
 
-Nova writes into each port's binding profile which providers its request groups are allocated from.
-Nova reads the profile when the port is detached, to release the resources. Neutron reads it when a
-QoS policy changes, to allocate more or less.
+Nova writes the provider of each request group into the port's binding profile. When the port is
+detached, Nova reads the profile to release the resources. When a QoS policy changes, Neutron reads
+it to allocate more or less.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,10 +16,10 @@ from trueup.reconcile.steps import Change, PortBinding, Profile
 
 @dataclass(frozen=True, slots=True)
 class WrongBinding:
-    """A port whose binding profile does not name the providers that its resources come from.
+    """A port whose binding profile does not name the providers of its resources.
 
-    `groups` are its request groups with their possible providers. If a group has several, it is not
-    known which one is right.
+    `groups` are its request groups with their possible providers. If a group has several, the right
+    one is not known.
     """
 
     port: Port
@@ -27,10 +27,10 @@ class WrongBinding:
 
     @property
     def right(self) -> Mapping[str, str] | None:
-        """What the profile should name: provider by request group; None if that is not known."""
-        if any(len(one.providers) != 1 for one in self.groups):
+        """The right profile, as provider by request group; None if it is not known."""
+        if any(len(requested.providers) != 1 for requested in self.groups):
             return None
-        return {one.group.id: one.providers[0] for one in self.groups}
+        return {requested.group.id: requested.providers[0] for requested in self.groups}
 
 
 def wrong_bindings(
@@ -38,7 +38,7 @@ def wrong_bindings(
 ) -> Iterator[WrongBinding]:
     """The ports whose profile is wrong while the instance holds these amounts on this host."""
     groups = requested_groups_on(root, instance, facts, amounts)
-    for rows in grouped((one.port.id, one) for one in groups).values():
+    for rows in grouped((requested.port.id, requested) for requested in groups).values():
         found = WrongBinding(rows[0].port, rows)
         is_right = found.right is not None and found.port.allocation == found.right
         if not is_right and found.port.bound_on(instance.host) and _is_held(rows, amounts):
@@ -48,29 +48,29 @@ def wrong_bindings(
 def _is_held(groups: Iterable[RequestedGroup], amounts: Amounts) -> bool:
     """Whether one of its providers gives each group; otherwise the claim itself is wrong."""
     return all(
-        any(amounts.get(uuid, {}).get(name, 0) >= amount for uuid in one.providers)
-        for one in groups
-        for name, amount in one.group.resources.items()
+        any(amounts.get(uuid, {}).get(name, 0) >= amount for uuid in requested.providers)
+        for requested in groups
+        for name, amount in requested.group.resources.items()
     )
 
 
 def unguarded(wrong: Iterable[WrongBinding]) -> bool:
-    """Whether one of these profiles would be written and has no revision number.
+    """Whether one of these profiles would be written without a revision number.
 
     SAFETY: nothing would guard that write.
     """
-    return any(one.right is not None and one.port.revision is None for one in wrong)
+    return any(binding.right is not None and binding.port.revision is None for binding in wrong)
 
 
 def binding_changes(wrong: Iterable[WrongBinding]) -> tuple[Change, ...]:
-    """The changes that make these profiles right, as far as that is known."""
+    """The changes that correct these profiles, as far as the right ones are known."""
     return tuple(
         Change(
-            PortBinding(one.port.id),
-            Profile(one.port.profile),
-            Profile(one.port.profile_with(one.right)),
-            {one.port.id: one.port.revision},
+            PortBinding(binding.port.id),
+            Profile(binding.port.profile),
+            Profile(binding.port.profile_with(binding.right)),
+            {binding.port.id: binding.port.revision},
         )
-        for one in wrong
-        if one.right is not None
+        for binding in wrong
+        if binding.right is not None
     )

@@ -2,11 +2,11 @@
 """Steps that remove the definitions of the domains of deleted instances. Pure.
 
 A plan has them only where nova-compute does not do this by itself (`left_to_nova`). `trueup ghosts`
-has them also there, because an operator asks for it.
+has them everywhere, because an operator asked for them.
 
-Disks are always kept. The order is the hypervisor first, then the ledger: if a run stops in
-between, Placement counts too much for a while, and never gives away what a domain that is still
-defined could use when somebody starts it.
+Disks are always kept. The hypervisor comes before the ledger: if a run stops in between, Placement
+counts too much for a while. It never gives away what a domain that is still defined could use when
+somebody starts it.
 """
 
 from collections.abc import Collection, Iterator
@@ -35,8 +35,7 @@ def undefining_steps(
 ) -> tuple[Step, ...] | Reason:
     """One step for each host that has the domain of a deleted instance.
 
-    `discards` is what may be lost with the definitions; whatever else would be lost is a reason to
-    decline.
+    `discards` is what may be lost with the definitions. Any other loss is a reason to decline.
     """
     if instance.deleted_at is None:
         # SAFETY: without that time, nova-compute may be deleting the instance at this moment.
@@ -45,8 +44,8 @@ def undefining_steps(
     record_of_nova = msgspec.structs.replace(facts.record(instance.uuid), domains=())
     if reason := contradiction(record_of_nova, facts):
         return reason
-    domains = [one for one in facts.domains_of.get(instance.uuid, ()) if one.ours]
-    records = [facts.record_of_domain.get((one.host, one.uuid)) for one in domains]
+    domains = [domain for domain in facts.domains_of.get(instance.uuid, ()) if domain.ours]
+    records = [facts.record_of_domain.get((domain.host, domain.uuid)) for domain in domains]
     steps = []
     for domain, record in zip(domains, records, strict=True):
         if reason := _obstacle(domain, record, discards):
@@ -64,11 +63,11 @@ def left_to_nova(instance: Instance, facts: Facts) -> Reason | None:
     """Why nova-compute, and not a plan, removes the domain of a deleted instance; or None.
 
     SAFETY: nova-compute finds such an instance by its domain, and then also disconnects its volumes
-    and deletes its disks. Once the domain is gone it never does. It does not see rows that are
-    archived, or that somebody deleted by hand (`_cleanup_running_deleted_instances`). Where it is
-    up and the domain is there all the same, it does not do so: it looks at its start.
+    and deletes its disks. Without the domain it never does. It does not see rows that are archived,
+    or that somebody deleted by hand (`_cleanup_running_deleted_instances`). It looks at its start:
+    where it is up and the domain is still there, it will not remove the domain.
     """
-    ours = {one.host for one in facts.domains_of.get(instance.uuid, ()) if one.ours}
+    ours = {domain.host for domain in facts.domains_of.get(instance.uuid, ()) if domain.ours}
     hosts = sorted(host for host in ours if not _nova_compute_is_up(host, instance, facts))
     rows = facts.record(instance.uuid).rows
     if not hosts or all(row.archived or row.deleted_by_hand for row in rows):
@@ -84,8 +83,8 @@ def _nova_compute_is_up(host: str, instance: Instance, facts: Facts) -> bool:
 def unseen(instance: Instance, facts: Facts) -> Reason | None:
     """Why a hypervisor may still run the guest of a deleted instance; or None.
 
-    Where hypervisors are asked, those of the hosts where it was last and where it holds something
-    must have answered. Where none is asked, Nova's deleted row is the proof.
+    If Trueup asks hypervisors, those of its last hosts and of the hosts that it holds must have
+    answered. If it asks none, Nova's deleted row is the proof.
     """
     silent = sorted(_hosts_of(instance, facts) - facts.hypervisors_that_answered)
     if not silent or not facts.domains_read:
@@ -95,14 +94,14 @@ def unseen(instance: Instance, facts: Facts) -> Reason | None:
 
 def no_domains(instance: Instance, facts: Facts) -> Iterator[Guard]:
     """Guards: the hypervisors that had no domain of a deleted instance still have none."""
-    there = {one.host for one in facts.domains_of.get(instance.uuid, ())}
+    there = {domain.host for domain in facts.domains_of.get(instance.uuid, ())}
     asked = _hosts_of(instance, facts) & facts.hypervisors_that_answered
     for host in sorted(asked - there):
         yield DomainIs(host, instance.uuid, None)
 
 
 def _hosts_of(instance: Instance, facts: Facts) -> frozenset[str]:
-    """The hosts where an instance was last, by its rows, and where it holds something."""
+    """The last hosts of an instance, by its rows, and the hosts that it holds."""
     record = facts.record(instance.uuid)
     claims = (record.own, *record.moves.values())
     roots = frozenset[str]().union(*(facts.roots_of(held) for held in claims))
@@ -114,7 +113,7 @@ def _hosts_of(instance: Instance, facts: Facts) -> frozenset[str]:
 def _obstacle(
     domain: Domain, record: DomainRecord | None, discards: Collection[Discard]
 ) -> Reason | None:
-    """Why the definition of a domain is not removed; None if it can be."""
+    """Why the definition of a domain cannot be removed; or None."""
     if domain.active and "guest" not in discards:
         return because("guest-runs", state=domain.state, host=domain.host, domain=domain.uuid)
     if record is None:
@@ -129,16 +128,16 @@ def _obstacle(
 
 
 def _lost(domain: Domain, record: DomainRecord) -> frozenset[Discard]:
-    """What is lost with this definition if nothing forbids it."""
+    """What would be lost with this definition."""
     found: set[Discard] = {"guest"} if domain.active else set()
     found |= {"nvram"} if record.nvram else set()
     return frozenset(found | ({"managed-save"} if record.managed_save else set()))
 
 
 def _guards(domain: Domain, instance: Instance, facts: Facts) -> tuple[Guard, ...]:
-    """The instance is still deleted, its cell is not behind, and its guest is as it was.
+    """Guards: the instance is still deleted, its cell is not behind, and its guest is as it was.
 
-    A guest that is to be stopped may have stopped by itself since, so its state is no guard.
+    A guest that the step stops may have stopped by itself since, so its state is no guard.
     """
     state = instance_state(instance, moving=instance.uuid in facts.moving)
     still = () if domain.active else (DomainIs(domain.host, domain.uuid, domain.state),)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Full replaces: remedies that let an instance hold all that it should, in one request.
+"""Full replaces: remedies that give an instance all that it should hold, in one request. Pure.
 
-Pure. The verdict and the remedy rest on the same value, `should_hold`.
+The verdict and the remedy rest on the same value, `should_hold`.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -30,7 +30,7 @@ from trueup.reconcile.verdicts import (
 def replacing(
     name: str, severity: Severity, claim: OnHost, facts: Facts, more: Evidence | None = None
 ) -> Finding | Unchecked:
-    """The verdict: it does not hold what it should, or why that is not certain."""
+    """The verdict: the instance holds wrong amounts, or why that is not certain."""
     subject, names = Subject("instance", claim.instance.uuid), facts.provider_names
     others = sorted(names.get(root, root) for root in elsewhere(claim, facts))
     where = ", ".join(others) or claim.provider.name
@@ -59,7 +59,7 @@ def replacing(
 def replaced(
     claim: OnHost, finding: Finding, facts: Facts, guards: Iterable[Guard] = ()
 ) -> tuple[Step, ...] | Reason:
-    """The step: all that it should hold, by its own consumer, in one request."""
+    """The step: one request gives its own consumer all that it should hold."""
     uuid, right = claim.instance.uuid, should_hold(claim, facts)
     held = facts.holdings[uuid].allocations
     if held is None or isinstance(right, Unknown):
@@ -76,7 +76,7 @@ def replaced(
 def with_owner(claim: OnHost, finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """The step: the same amounts, counted for the instance's own project and user.
 
-    The consumer's type stays as it is, also where it has none.
+    The consumer keeps its type, or stays without one.
     """
     instance = claim.instance
     held = facts.holdings[instance.uuid].allocations
@@ -87,9 +87,9 @@ def with_owner(claim: OnHost, finding: Finding, facts: Facts) -> tuple[Step, ...
 
 
 def obstacle(claim: OnHost, facts: Facts) -> Reason | None:
-    """Why it is not known what it should hold, or why nothing may be released; or None."""
+    """Why the right amounts are not known, or why nothing may be released; or None."""
     if _is_spread(claim, facts):
-        # SAFETY: it has one claim, not two, and may have got it when all of it was of one host.
+        # SAFETY: it has one claim, not two, perhaps from a time when all of it was of one host.
         return because("claim-spread")
     right = should_hold(claim, facts)
     if isinstance(right, Unknown):
@@ -102,13 +102,13 @@ def obstacle(claim: OnHost, facts: Facts) -> Reason | None:
     known = facts.nodes_by_uuid.keys() | {row.uuid for row in facts.deleted_compute_nodes}
     strangers = sorted(elsewhere(claim, facts) - known)
     if strangers:
-        named = tuple(facts.provider_names.get(one, one) for one in strangers)
+        named = tuple(facts.provider_names.get(uuid, uuid) for uuid in strangers)
         return because("provider-of-no-node", providers=named)
     return None
 
 
 def _is_spread(claim: OnHost, facts: Facts) -> bool:
-    """Whether it holds of several hosts, its own among them, just what it should hold of one."""
+    """Whether it holds the right amounts in sum, but spread over its own host and others."""
     held = held_of(Share.HOST, claim.held)
     here = outside_trees(held, elsewhere(claim, facts), facts)
     parts = claim.wanted.of(Share.HOST).parts
@@ -117,7 +117,7 @@ def _is_spread(claim: OnHost, facts: Facts) -> bool:
 
 
 def guests_on(roots: Iterable[str], claim: OnHost, facts: Facts) -> Iterator[Guard]:
-    """Guards: the hosts whose resources are released do not run the guest at the write."""
+    """Guards: when the step is written, the released hosts do not run the guest."""
     for root in sorted(roots):
         for node in facts.nodes_by_uuid.get(root, ()):
             yield from no_guest(node.host, claim.instance, facts)
@@ -126,10 +126,10 @@ def guests_on(roots: Iterable[str], claim: OnHost, facts: Facts) -> Iterator[Gua
 def running_source(
     roots: Container[str], claim: OnHost, facts: Facts, *, others: bool = True
 ) -> Reason | None:
-    """Why a host that it was evacuated from may still run the guest; None: none may.
+    """Why a host from which it was evacuated may still run the guest; or None.
 
-    Those are the hosts with these roots from which an evacuation was tried, and all that have not
-    cleaned up. Without `others`, these count only if it is not known which host it is.
+    Such are the hosts with these roots from which an evacuation was tried, and all hosts that have
+    not cleaned up. Without `others`, the latter count only if their provider is not known.
     """
     return first_that_may_run(_abandoned(roots, claim, facts, others), claim.record, facts)
 
@@ -137,7 +137,7 @@ def running_source(
 def sources_down(
     roots: Container[str], claim: OnHost, facts: Facts, *, others: bool = True
 ) -> Iterator[Guard]:
-    """Guards: the same hosts are down at the write."""
+    """Guards: when the step is written, the hosts of `running_source` are down."""
     for row in _abandoned(roots, claim, facts, others):
         yield from abandoned_host(row, claim.instance, facts)
 
@@ -145,9 +145,9 @@ def sources_down(
 def _abandoned(
     roots: Container[str], claim: OnHost, facts: Facts, others: bool
 ) -> tuple[Migration, ...]:
-    """The evacuations from these hosts, the newest of each; not those from its own host.
+    """The newest evacuation from each of these hosts, but not from its own host.
 
-    Only a source that has come back and has cleaned up sets the evacuation to `completed`.
+    Only a source that came back and cleaned up sets the evacuation to `completed`.
     """
     named: dict[tuple[str | None, ...], Migration] = {}
     for row in claim.record.migrations:
@@ -161,7 +161,7 @@ def _abandoned(
 
 
 def same_status(moves: Iterable[Migration]) -> Iterator[Guard]:
-    """Guards: these migrations still have the status that they had."""
+    """Guards: these migrations still have the same status."""
     for row in {move.uuid: move for move in moves}.values():
         yield MigrationState(row.cell, row.instance, row.uuid, row.status)
 

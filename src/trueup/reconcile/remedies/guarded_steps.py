@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Remedies as steps: every condition that a finding rests on is a guard, read again at the write.
+"""Remedies as steps: every condition of a finding is a guard, which the write reads again.
 
-SAFETY: without one of these guards, a finding that is no longer true could still be written.
+SAFETY: without these guards, a step could be written for a finding that is no longer true.
 """
 
 import re
@@ -57,7 +57,7 @@ from trueup.reconcile.verdicts import Finding
 _UNGUARDED = because("port-without-revision")
 
 
-# A consumer type as Placement's API takes one.
+# A consumer type that Placement's API accepts.
 _CONSUMER_TYPE = re.compile(r"[A-Z0-9_]+")
 
 
@@ -70,15 +70,19 @@ def guarded_step(
 ) -> tuple[Step, ...] | Reason:
     """The step that leaves these consumers with `after`.
 
-    Its guards are the state of the instance, that its cell is not behind, the compute node of its
-    host if it is left with something, the status of each migration whose claim is released, what
-    the hypervisors said if they alone know where it is, and `guards`, which are what else the
-    finding rests on. A consumer that holds what it should is not written to: that it still does is
-    a guard.
-    Binding profiles of the instance's ports that would be wrong afterwards are written with it;
-    where one of them cannot be written, neither is the claim.
+    Its guards are the state of the instance, the freshness of its cell, the compute node of its
+    host if it keeps something, the status of each migration whose claim is released, the answer of
+    the hypervisors if only they know where it is, and `guards`: the finding's other conditions.
+    A consumer that already holds the right amounts is not written to, but guarded.
+
+    The step also corrects the binding profiles of the instance's ports that would be wrong
+    afterwards. If one of them cannot be written, neither is the claim.
     """
-    written = {one: held for one, held in after.items() if facts.holdings[one].allocations != held}
+    written = {
+        consumer: held
+        for consumer, held in after.items()
+        if facts.holdings[consumer].allocations != held
+    }
     if not written:
         return because("right-now")
     moves = (
@@ -96,12 +100,12 @@ def guarded_step(
     all_guards = (
         *_settled(instance, facts),
         *_host_is(after.get(instance.uuid), found, facts),
-        *(_holds(one, facts) for one in sorted(after.keys() - written.keys())),
+        *(_holds(consumer, facts) for consumer in sorted(after.keys() - written.keys())),
         *moves,
         *_where_found(instance, facts),
         *guards,
     )
-    every = tuple(one for n, one in enumerate(all_guards) if one not in all_guards[:n])
+    every = tuple(guard for n, guard in enumerate(all_guards) if guard not in all_guards[:n])
     step = allocations_step(written, facts, (finding.id,), every)
     wrong = _wrong_bindings(after.get(instance.uuid), found, facts)
     if unguarded(wrong):
@@ -111,30 +115,30 @@ def guarded_step(
 
 
 def _holds(consumer: str, facts: Facts) -> VersionIs:
-    """Guard: nobody has written what a consumer holds since it was read."""
+    """Guard: nobody has changed what a consumer holds since Trueup read it."""
     version = {consumer: facts.holdings[consumer].generation}
     return VersionIs(AllocationsOf((consumer,)), version)
 
 
 def _where_found(instance: Instance, facts: Facts) -> Iterator[Guard]:
-    """Guards: the hypervisors still have the guest where they had it, if they alone know that."""
+    """Guards: the guest is where the hypervisors found it, if only they know that place."""
     doubt = whereabouts(instance, facts.record(instance.uuid), facts)
-    for one in doubt.places if doubt else ():
-        yield from no_guest(one.host, instance, facts)
+    for place in doubt.places if doubt else ():
+        yield from no_guest(place.host, instance, facts)
 
 
 def unlisted_rows(after: Mapping[str, Allocations | None], facts: Facts) -> Reason | None:
     """Which of these consumers may have rows that Placement does not list; or None.
 
-    SAFETY: a write for a consumer deletes all its rows, and an undo restores what was listed. Where
-    it is not shown whose such usage is, it may be that of one who holds nothing.
+    SAFETY: a write for a consumer deletes all its rows, and an undo restores only the listed rows.
+    Usage of an unknown consumer may belong to a consumer that seems to hold nothing.
     """
     known = facts.once(_unlisted_by_consumer)
     of_nobody = [row for row in facts.ledger_faults if row.resource_class and not row.consumers]
-    for one, allocations in after.items():
-        if fault := known.get(one):
+    for consumer, allocations in after.items():
+        if fault := known.get(consumer):
             return because("rows-unlisted", provider=_name_of(fault, facts))
-        amounts = allocations.amounts if allocations and one not in facts.consumers else {}
+        amounts = allocations.amounts if allocations and consumer not in facts.consumers else {}
         for fault in of_nobody:
             if fault.resource_class in amounts.get(fault.subject, {}):
                 return because("rows-maybe-its-own", provider=_name_of(fault, facts))
@@ -142,8 +146,10 @@ def unlisted_rows(after: Mapping[str, Allocations | None], facts: Facts) -> Reas
 
 
 def _unlisted_by_consumer(facts: Facts) -> Mapping[str, LedgerFault]:
-    """The faults of allocations that the database shows, by consumer."""
-    return {canonical_uuid(one): row for row in facts.ledger_faults for one in row.consumers}
+    """The database's faults of allocations, by consumer."""
+    return {
+        canonical_uuid(consumer): row for row in facts.ledger_faults for consumer in row.consumers
+    }
 
 
 def _name_of(fault: LedgerFault, facts: Facts) -> str:
@@ -151,14 +157,14 @@ def _name_of(fault: LedgerFault, facts: Facts) -> str:
 
 
 def _not_allowed(after: Iterable[Allocations | None], facts: Facts) -> Reason | None:
-    """What Placement would refuse of these allocations, and why; or None."""
-    kept = [one for one in after if one]
-    for one in kept:
-        if not one.project or not one.user:
+    """Why Placement would refuse these allocations; or None."""
+    kept = [allocations for allocations in after if allocations]
+    for allocations in kept:
+        if not allocations.project or not allocations.user:
             return because("no-owner")
-        if one.consumer_type and not _CONSUMER_TYPE.fullmatch(one.consumer_type):
-            return because("consumer-type-refused", consumer_type=one.consumer_type)
-    for uuid, row in chain.from_iterable(one.amounts.items() for one in kept):
+        if allocations.consumer_type and not _CONSUMER_TYPE.fullmatch(allocations.consumer_type):
+            return because("consumer-type-refused", consumer_type=allocations.consumer_type)
+    for uuid, row in chain.from_iterable(allocations.amounts.items() for allocations in kept):
         stocks = facts.providers[uuid].inventories if uuid in facts.providers else {}
         for name, amount in row.items():
             stock = stocks.get(name)
@@ -176,12 +182,14 @@ def _not_allowed(after: Iterable[Allocations | None], facts: Facts) -> Reason | 
 
 
 def _kept_of_nothing(after: Mapping[str, Allocations | None], facts: Facts) -> Reason | None:
-    """What is kept of a class that its provider has no inventory of; or None.
+    """Which kept amount is of a class that its provider has no inventory of; or None.
 
-    As after half a reshape. Placement refuses the write, whatever else that corrects.
+    Half a reshape leaves such amounts. Placement refuses any write that keeps them.
     """
-    held = [facts.consumers.get(one, {}) for one in after]
-    for uuid, row in chain.from_iterable(one.amounts.items() for one in after.values() if one):
+    held = [facts.consumers.get(consumer, {}) for consumer in after]
+    for uuid, row in chain.from_iterable(
+        allocations.amounts.items() for allocations in after.values() if allocations
+    ):
         stocks = facts.providers[uuid].inventories if uuid in facts.providers else row
         for name in sorted(row.keys() - stocks.keys()):
             if any(name in amounts.get(uuid, {}) for amounts in held):
@@ -194,7 +202,7 @@ def _kept_of_nothing(after: Mapping[str, Allocations | None], facts: Facts) -> R
 
 
 def with_share(share: Share, held: Amounts, right: Amounts) -> Amounts:
-    """What is held, with one share corrected to `right`; everything else is kept."""
+    """The held amounts with one share corrected to `right`; the rest is kept."""
     after: dict[str, dict[str, int]] = {}
     for uuid, row in held.items():
         kept = {name: amount for name, amount in row.items() if share_of(name) is not share}
@@ -205,7 +213,7 @@ def with_share(share: Share, held: Amounts, right: Amounts) -> Amounts:
 
 
 def bindings_step(finding: Finding, instance: Instance, facts: Facts) -> Step | Reason:
-    """The step that makes the profiles of its ports name what the instance holds."""
+    """The step that lets the profiles of its ports name the providers that it holds."""
     holding = facts.holdings[instance.uuid]
     found = as_found(instance, facts.record(instance.uuid), facts)
     wrong = _wrong_bindings(holding.allocations, found, facts)
@@ -225,9 +233,9 @@ def _settled(instance: Instance, facts: Facts) -> tuple[Guard, ...]:
 
 
 def _host_is(after: Allocations | None, instance: Instance, facts: Facts) -> Iterator[Guard]:
-    """Guard: its host has the compute node whose provider it is left with resources of."""
+    """Guard: its host still has the compute node whose resources it keeps."""
     if after is not None:
-        yield from (NodeIs(one.cell, one.host, one.uuid) for one in _nodes_of(instance, facts))
+        yield from (NodeIs(node.cell, node.host, node.uuid) for node in _nodes_of(instance, facts))
 
 
 def _nodes_of(instance: Instance, facts: Facts) -> tuple[ComputeNode, ...]:
@@ -245,8 +253,9 @@ def _wrong_bindings(
 
 
 def abandoned_host(move: Migration, instance: Instance, facts: Facts) -> Iterator[Guard]:
-    """Guards: the source of an evacuation is still down, and its hypervisor has the guest only as
-    it had it. If that hypervisor has no domain of it, nova-compute may be up.
+    """Guards: an evacuation's source is still down, and its hypervisor has the guest as before.
+
+    If that hypervisor has no domain of the guest, nova-compute may be up.
     """
     for host in source_hosts(move, facts):
         if not has_no_domain(host.name, instance.uuid, facts):
@@ -282,7 +291,7 @@ def traits_step(
 def removal_steps(
     root: Provider, facts: Facts, finding: Finding, guards: Iterable[Guard]
 ) -> tuple[Step, ...] | Reason:
-    """The steps that delete a tree, the deepest providers first; each needs those below it."""
+    """The steps that delete a tree from the bottom up; each step needs those below it."""
     if broken := facts.broken_roots.get(root.uuid):
         return because("tree-broken", broken=str(broken))
     tree = facts.trees[root.uuid]
@@ -297,7 +306,7 @@ def deletions(
     because: tuple[str, ...],
     guards: Iterable[Guard],
 ) -> tuple[Step, ...]:
-    """The same, for a tree whose providers have these contents."""
+    """The steps that delete a tree whose providers have these contents."""
     by_parent = grouped((row.parent, row) for row in tree)
     every = tuple(guards)
 
@@ -317,7 +326,7 @@ def deletion(provider: str, contents: ProviderContents) -> Change:
 
 
 def foreign_child(root: Provider, facts: Facts) -> Provider | None:
-    """A provider below this root that is not known to be Nova's, if there is one."""
+    """A provider below this root that is not known to be Nova's; or None."""
     for row in facts.trees[root.uuid]:
         if row is not root and OWNER_TRAIT not in (row.traits or ()):
             return row
@@ -328,7 +337,7 @@ def _contents(row: Provider) -> ProviderContents:
     return ProviderContents(
         name=row.name,
         parent=row.parent,
-        inventories={name: asdict(one) for name, one in sorted(row.inventories.items())},
+        inventories={name: asdict(stock) for name, stock in sorted(row.inventories.items())},
         traits=tuple(sorted(row.traits or ())),
         aggregates=tuple(sorted(row.aggregates or ())),
     )
@@ -339,6 +348,6 @@ def fresh(cell: str, facts: Facts) -> Iterator[Guard]:
     reported, ahead = facts.heartbeats.get(cell), facts.clocks_ahead.get(cell)
     if reported is None:
         return
-    # An operator may trust a cell that is behind; there this guard would never hold.
+    # An operator may trust a cell that is behind. There this guard would always fail.
     if oldest_age(reported, facts.taken_at, ahead) <= facts.service_down_time:
         yield CellFresh(cell, int(facts.service_down_time.total_seconds()))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Advice: what an operator types to end what is under way with an instance, or to move it. Pure.
+"""Advice: the commands that end an instance's task or migration, or move the instance. Pure.
 
-What is right depends on the task, on the state, and on whether nova-compute of its host runs: so
-each has a sentence of its own. They follow `_init_instance` of nova-compute, which ends some tasks
-when it starts, and the states that Nova's API asks for.
+The right command depends on the task, on the state, and on whether nova-compute of its host runs:
+so each case has its own sentence. The sentences follow `_init_instance` of nova-compute, which ends
+some tasks when it starts, and the states that Nova's API requires.
 """
 
 from collections.abc import Mapping
@@ -32,14 +32,14 @@ _IMAGE += "its first image"
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What ends a task, or moves an instance, while nova-compute of its host is up, and is not."""
+    """What ends a task, or moves an instance: while nova-compute of its host is up, and is down."""
 
     up: str
     down: str
 
 
 def _both(words: str) -> Advice:
-    """An ending that does not ask for nova-compute."""
+    """An ending that works with and without nova-compute."""
     return Advice(words, words)
 
 
@@ -191,7 +191,7 @@ STATES: Mapping[str, Advice] = {
     "building": _BUILT,
     "deleted": _both("run `openstack server delete {uuid}` again"),
 }
-# With these tasks, the state says nothing more. With others it decides where it is one of these.
+# With these tasks, the state says nothing more. With other tasks, these states decide.
 _OF_STATE = ("shelved_offloaded", "building")
 _OF_TASK = ("deleting", "soft-deleting")
 
@@ -200,7 +200,7 @@ def way_off(instance: Instance, facts: Facts) -> str:
     """How an operator gets an instance off its host, in the state that it is in.
 
     SAFETY: an evacuation starts a second guest if the first one runs. So none is proposed while the
-    machine answers, under whatever name; and where a local disk is lost, that is said.
+    machine answers under any name. Where a local disk would be lost, the advice says so.
     """
     ending, bare_metal = _ending(instance), is_bare_metal(instance, facts)
     settled = instance.task_state is None and instance.vm_state != "building"
@@ -234,7 +234,7 @@ def ending_of(instance: Instance, facts: Facts) -> str:
 
 
 def move_ended(move: Migration, facts: Facts) -> str:
-    """What ends a migration that does not end by itself: Nova has no command for most of them."""
+    """What ends a migration that cannot end by itself. Nova has no command for most of them."""
     if move.status == "finished":
         return unconfirmed_ended(move, move.source_host or "its source", True, facts)
     hosts = (
@@ -263,7 +263,7 @@ def unconfirmed_ended(
 ) -> str:
     """What ends a move that waits for confirmation, with or without the nova-compute of a host.
 
-    `leaves`: the move leaves that host. `registers`: what else is to be known of its start.
+    `leaves`: the move leaves that host. `registers`: what else the operator must know of its start.
     """
     return (
         f"start nova-compute on {host}{registers} and run `openstack server resize "
@@ -279,9 +279,9 @@ def cannot_end(instance: Instance, facts: Facts) -> Reason | None:
     move = facts.moving.get(instance.uuid)
     hosts = {instance.host, *((move.source_host, move.target_host) if move else ())}
     if move and move.kind == "evacuation":
-        hosts = {move.target_host}  # its source is down, or it would be no evacuation
+        hosts = {move.target_host}  # an evacuation has a source that is down
     elif move and move.status == "finished" and instance.task_state is None:
-        hosts = {move.source_host}  # to confirm it takes the source, to revert it both
+        hosts = {move.source_host}  # a confirmation needs the source, a revert both
     for host in sorted(filter(None, hosts)):
         service = facts.service_of(instance.cell, host)
         if service and not service.is_up(facts.taken_at):

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bare metal: which providers and instances are Ironic's, also without a nova-compute. Pure.
 
-While nodes go from one nova-compute to another, or after one was deleted, no living compute node
-says so. Then the deleted one does, or the provider: one unit of one class of its own.
+While a node moves to another nova-compute, or after its compute node was deleted, no living compute
+node shows that it is bare metal. The deleted compute node does, or the provider: it has one unit of
+one custom class.
 """
 
 from trueup.reconcile.facts import ComputeNode, Facts, Instance, Provider, grouped
@@ -36,23 +37,23 @@ def is_bare_metal(instance: Instance, facts: Facts) -> bool:
 
 
 def node_moved(place: tuple[str, str, str], facts: Facts) -> str | None:
-    """What follows for this cell, host and node, if it is a bare metal node; or None."""
+    """The advice for this cell, host and node, if it is a bare metal node; or None."""
     cell, _, node = place
     former = facts.once(_nodes_by_name).get((cell, node), ())
     provider = facts.providers.get(node)
     if any(row.hypervisor == IRONIC for row in former) or (
         not former and provider and is_bare_metal_provider(provider, facts)
     ):
-        return _moved(place, facts)
+        return _handover_advice(place, facts)
     return None
 
 
 def nodes_moved(instance: Instance, facts: Facts) -> str:
-    """What follows for an instance on a bare metal node that has to leave its nova-compute."""
-    return _moved((instance.cell, instance.host or "", instance.node or ""), facts)
+    """The advice for an instance on a bare metal node that has to leave its nova-compute."""
+    return _handover_advice((instance.cell, instance.host or "", instance.node or ""), facts)
 
 
-def _moved(place: tuple[str, str, str], facts: Facts) -> str:
+def _handover_advice(place: tuple[str, str, str], facts: Facts) -> str:
     """It is not evacuated: its node goes to another nova-compute, and nothing is rebuilt."""
     cell, host, node = place
     up = sorted(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims: what each instance holds, judged once against what it should hold. Pure.
 
-A claim is of exactly one type, and at most one defect asks for each type. So no two defects decide
+Each claim has exactly one type, and at most one defect asks for each type. So no two defects decide
 about one claim. `unexplained` reports the types that no defect asks for.
 """
 
@@ -77,14 +77,14 @@ class OnNoHost(msgspec.Struct, frozen=True):
 
 
 class HeldWithoutHost(msgspec.Struct, frozen=True):
-    """The instance is on no host, and it or a migration of it holds something."""
+    """The instance is on no host, but it or one of its migrations holds something."""
 
     instance: Instance
     record: InstanceRecord
 
 
 class LostInMove(msgspec.Struct, frozen=True):
-    """The instance waits for the confirmation of a move, and one or both of its claims are gone.
+    """The instance waits for the confirmation of a move, and has lost one or both of its claims.
 
     `wanted` are the lost claims: the instance should hold the target, the migration the source.
     """
@@ -117,11 +117,11 @@ class Right(OnHost, frozen=True):
 
 
 class RightAsFarAsKnown(Right, frozen=True):
-    """It holds what it should for certain, and a part of what it should hold is not certain."""
+    """It holds all that it certainly should. What else it should hold is not certain."""
 
 
 class HeldByMigration(OnHost, frozen=True):
-    """A migration of it holds something, and no migration of it is under way."""
+    """One of its migrations holds something, but none is under way."""
 
 
 class Missing(OnHost, frozen=True):
@@ -129,15 +129,15 @@ class Missing(OnHost, frozen=True):
 
 
 class Elsewhere(OnHost, frozen=True):
-    """It holds nothing of its own host, and resources of others."""
+    """It holds nothing of its own host, but resources of other hosts."""
 
 
 class OnEvacuatedHost(OnHost, frozen=True):
-    """It holds its own host, and the source of an evacuation or the target of one that failed."""
+    """It holds its own host, and the source of an evacuation or the target of a failed one."""
 
 
 class OnHostOfMove(OnHost, frozen=True):
-    """It holds its own host, and only such others as a migration names as source or target."""
+    """It holds its own host, and other hosts that are all source or target of a migration."""
 
 
 class OnTwoHosts(OnHost, frozen=True):
@@ -145,7 +145,7 @@ class OnTwoHosts(OnHost, frozen=True):
 
 
 class Doubled(OnHost, frozen=True):
-    """It holds, of its own host, twice what it should."""
+    """It holds twice what it should of its own host."""
 
 
 class WrongAmount(OnHost, frozen=True):
@@ -161,7 +161,7 @@ class PortsLeaked(OnHost, frozen=True):
 
 
 class PortsMisplaced(OnHost, frozen=True):
-    """It holds as much as its ports request, but of the wrong providers of its host."""
+    """It holds the amounts that its ports request, but of the wrong providers of its host."""
 
 
 class DevicesMissing(OnHost, frozen=True):
@@ -188,7 +188,7 @@ def claims(facts: Facts, kind: type[Kind]) -> Iterator[Kind]:
 
 def claim_of(uuid: str, facts: Facts) -> Claim:
     """The claim of one instance that is alive."""
-    found = facts.once(_judged)
+    found = facts.once(_known_claims)
     if uuid not in found:
         found[uuid] = _claim(facts.alive[uuid], facts)
     return found[uuid]
@@ -202,8 +202,8 @@ def elsewhere(claim: OnHost, facts: Facts) -> frozenset[str]:
 def evacuated_from(claim: OnHost, facts: Facts) -> Mapping[str, Migration]:
     """The roots of other hosts that it holds because of an evacuation, with the newest of each.
 
-    That is the source of an evacuation that succeeded, or the target of one that failed. If it is
-    on the target of one that failed, it left the source nevertheless.
+    Such a host is the source of an evacuation that succeeded, or the target of one that failed. An
+    instance on the target of a failed evacuation has left the source nevertheless.
     """
     named: dict[str | None, Migration] = {}
     for row in claim.record.migrations:
@@ -215,7 +215,7 @@ def evacuated_from(claim: OnHost, facts: Facts) -> Mapping[str, Migration]:
 
 
 def moved_between(claim: OnHost, facts: Facts) -> Mapping[str, Migration]:
-    """The roots of other hosts that it holds and a move names, with the newest such move."""
+    """The roots of other hosts that it holds and a move names, each with its newest move."""
     named = {
         root_of(row.cell, *place, facts): row
         for row in claim.record.migrations
@@ -232,8 +232,8 @@ def _target(row: Migration) -> tuple[str | None, str | None]:
     return row.target_host, row.target_node
 
 
-def _judged(_: Facts) -> dict[str, Claim]:
-    """The claims that were judged so far, by instance; `claim_of` adds to it."""
+def _known_claims(_: Facts) -> dict[str, Claim]:
+    """The claims judged so far, by instance; `claim_of` adds more."""
     return {}
 
 
@@ -243,7 +243,7 @@ def _by_type(facts: Facts) -> dict[type[Any], tuple[Any, ...]]:
 
 
 def _every(facts: Facts) -> dict[str, Claim]:
-    known, alive = facts.once(_judged), facts.alive
+    known, alive = facts.once(_known_claims), facts.alive
     for uuid, instance in alive.items():
         if uuid not in known:
             known[uuid] = _claim(instance, facts)
@@ -266,8 +266,8 @@ def _claim(instance: Instance, facts: Facts) -> Claim:
             if why := _in_broken_tree(record, facts):
                 return NotCertain(instance, why, of_instance=True)
             wanted = expected_on(provider.root, as_found(instance, record, facts), facts)
-            # PERF: nearly all instances hold exactly this, and then no other type fits: all that
-            # is wanted is of this host, and of providers that share with it.
+            # PERF: nearly all instances hold exactly this. Then no other type fits: everything
+            # wanted is of this host, and of providers that share with it.
             exact = not record.moves and record.own == wanted.known and not wanted.open
             if exact:
                 return Right(instance, record, provider, wanted)
@@ -278,27 +278,27 @@ def _claim(instance: Instance, facts: Facts) -> Claim:
 
 
 def _of_two_flavors(claim: OnHost, facts: Facts) -> Reason | None:
-    """Why it is not certain which flavor it has; None if it is.
+    """Why its flavor is not certain; None if it is certain.
 
-    Nova forgets the old flavor when a resize is confirmed or reverted, and not when somebody writes
-    that it was. SAFETY: its own claim on its own host may confirm the flavor, and nothing else may.
-    Where Nova died just before it forgot the old one, that claim is right.
+    Nova forgets the old flavor when a resize is confirmed or reverted, but not when somebody sets
+    such a status by hand. SAFETY: only its own claim on its own host may confirm the flavor. Where
+    Nova died just before it forgot the old flavor, that claim is right.
     """
     instance, root = claim.instance, claim.provider.root
     before = expected_before_resize(root, instance, facts)
     if before is None or before.parts == claim.wanted.parts:
         return None
     here = outside_trees(claim.held, elsewhere(claim, facts), facts)
-    differs = [one for one in Share if before.of(one).parts != claim.wanted.of(one).parts]
+    differs = [share for share in Share if before.of(share).parts != claim.wanted.of(share).parts]
     if all(share_agrees(share, here, claim.wanted) for share in differs):
         return None
     names = facts.provider_names
-    own, old = (holding(one.known, names) for one in (claim.wanted, before))
+    own, old = (holding(allocation.known, names) for allocation in (claim.wanted, before))
     return because("two-flavors", holds=holding(claim.held, names), new=own, old=old)
 
 
 def _in_broken_tree(record: InstanceRecord, facts: Facts) -> Reason | None:
-    """Why it is not certain on which host it holds something; or None."""
+    """Why the host on which it holds something is not certain; or None."""
     if not facts.broken_roots:
         return None
     roots = (facts.roots_of(held) for held in (record.own, *record.moves.values()))
@@ -315,8 +315,8 @@ def _unconfirmed(
 ) -> Moving | LostInMove | NotCertain:
     """Until the confirmation two claims are right, also on one host (Launchpad 1790204).
 
-    SAFETY: if one of them has wrong amounts, the other may not be lost but merged into it. If a
-    host has no provider, that is reported for the whole host.
+    SAFETY: if one claim has wrong amounts, the other may be merged into it, and not lost. A host
+    without a provider is reported once, for the whole host.
     """
     reason = not_on_target(instance, migration) or on_unknown_host(migration, facts)
     if reason := reason or in_broken_tree(migration, facts) or _in_broken_tree(record, facts):
@@ -329,8 +329,14 @@ def _unconfirmed(
     roots = [root_of(migration.cell, *place, facts) for place in hosts]
     every = expected(instance, facts)
     held = {instance.uuid: record.own, **record.moves}
-    lost = tuple(one for one in every if one.parts and not held.get(one.consumer))
-    kept = all(agrees(held.get(one.consumer, {}), one) for one in every if one not in lost)
+    lost = tuple(
+        allocation for allocation in every if allocation.parts and not held.get(allocation.consumer)
+    )
+    kept = all(
+        agrees(held.get(allocation.consumer, {}), allocation)
+        for allocation in every
+        if allocation not in lost
+    )
     if lost and kept and all(roots) and record.moves.keys() <= {migration.uuid}:
         return LostInMove(instance, record, migration, lost)
     if all(roots) and (wrong := wrong_claims(every, held, facts.provider_names)):
@@ -345,7 +351,7 @@ def _unconfirmed(
 
 
 def _kind(claim: OnHost, facts: Facts) -> type[OnHost]:
-    """The type of a claim on a host: the first that fits; what is most wrong is asked first."""
+    """The type of a claim on a host: the first that fits, the worst types first."""
     if claim.record.moves:
         return HeldByMigration
     if not claim.held:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Endings: what the status of a move that is over says about where the guest of its instance is.
+"""Endings: where the guest of an instance is, by the status of a move that is over.
 
 Pure. The table follows Nova's source (nova.compute.manager, nova.conductor), path by path, and
-`docs/expected.md` shows it. Nova reaches some statuses on several paths, and on some of these paths
-the guest is not where Nova has the instance.
+`docs/expected.md` shows it. Nova reaches some statuses on several paths, and on some of them the
+guest is not where Nova has the instance.
 """
 
 from collections.abc import Mapping
@@ -43,8 +43,8 @@ class EndOfMove:
 class Endings:
     """What one status says of an instance that Nova has on the source, or on the target.
 
-    `given_up`: on the source, and Nova gave up amid the move. Otherwise it rolled the move back,
-    or never begun it.
+    `given_up`: it is on the source, and Nova gave up amid the move. Otherwise Nova rolled the move
+    back, or never began it.
     """
 
     on_source: EndOfMove
@@ -52,7 +52,7 @@ class Endings:
     given_up: EndOfMove
 
     def of(self, given_up: bool, on_target: bool) -> EndOfMove:
-        """What it says of an instance on this side, amid whose move Nova gave up, or did not."""
+        """What it says of an instance on this side, if Nova gave up amid the move, or did not."""
         if on_target:
             return self.on_target
         return self.given_up if given_up else self.on_source
@@ -61,8 +61,8 @@ class Endings:
 def was_given_up(instance: Instance) -> bool:
     """Whether Nova may have given up amid a move of the instance: it then sets the state `error`.
 
-    SAFETY: operators reset that state, and the guest stays where it is. Nova's next look at the
-    power states then finds no guest on the host that it names, and notes that there is none.
+    SAFETY: operators reset that state, and the guest stays where it is. When Nova next reads the
+    power states, it finds no guest on the host that it names, and notes that there is none.
     """
     return instance.vm_state == "error" or instance.power_state == _NO_STATE
 
@@ -137,7 +137,7 @@ ENDINGS: Mapping[tuple[str, str], Endings] = {
 
 
 def endings_of(kind: str, status: str) -> Endings:
-    """What a status says; of one that Nova does not set for this kind, what its word means."""
+    """What a status says. A status that Nova does not set for this kind counts by its word."""
     if known := ENDINGS.get((kind, status)):
         return known
     if status in ON_TARGET:

@@ -2,15 +2,15 @@
 """Freshness: whether a cell's database is up to date, or lags behind like a stopped replica. Pure.
 
 SAFETY: two observations of a stopped replica agree with each other, so confirmation does not help.
-But in such a database no compute service has reported lately, and that shows it. "Lately" is by our
-clock, by that of the database, or by Placement's, whichever is latest: a clock that is behind would
-hide the lag. Placement tells the time by its newest allocation of a host of the cell.
+But in such a database no compute service has reported lately. "Lately" is by the latest of our
+clock, the database's and Placement's: a clock that is behind would hide the lag. Placement's time
+is that of its newest allocation of a host of the cell.
 
-A cell with compute nodes in which no service ever reported shows nothing, so it counts as one that
-lags. Nova's API tells no times, so there no cell is judged.
+A cell that has compute nodes, and in which no service ever reported, counts as behind. Nova's API
+gives no times, so it allows no judgement of cells.
 
-A clock of ours that is ahead would make compute services look down that are up. So a cell is not
-judged by such a clock either.
+If our clock were ahead, services that are up would look down. So no cell is judged by such a clock
+either.
 """
 
 from dataclasses import replace
@@ -29,9 +29,9 @@ _NEVER = (
 
 
 def with_freshness(facts: Facts, options: AuditOptions) -> Facts:
-    """These facts, with a coverage that says which cells may be behind.
+    """These facts, with a coverage that names the cells that may be behind.
 
-    Cells without compute hosts are not judged: cell0 often has only services that are long gone.
+    Cells without compute hosts are not judged: cell0 often has only services of long ago.
     """
     with_hosts = {facts.cells[row.cell] for row in facts.compute_nodes}
     reported = {facts.cells[cell]: moment for cell, moment in facts.heartbeats.items()}
@@ -62,7 +62,7 @@ def with_freshness(facts: Facts, options: AuditOptions) -> Facts:
 
 
 def _written(facts: Facts) -> dict[str, datetime]:
-    """When an allocation of any host of each cell was last written, by the cell's uuid."""
+    """When an allocation of any host of a cell was last written, by the cell's uuid."""
     newest: dict[str, datetime] = {}
     for node in facts.compute_nodes if facts.ledger_writes else ():
         for row in facts.trees.get(node.uuid, ()):

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a host has, and what nova.conf says about it: the inventory that nova-compute would report.
+"""Host inventory: what nova-compute would report, by a host's hardware and nova.conf.
 
-Where Placement's database is lost, an inventory is computed as Nova's libvirt driver does. The
-reservations are in the nova.conf of each host only, so they are assumed, and the operator
-is told which.
+Where Placement's database is lost, inventories are computed as Nova's libvirt driver does. Only the
+nova.conf of each host has its reservations, so they are assumed, and the operator is told which.
 """
 
 from trueup.reconcile.facts import Hardware, HostDefaults, Inventory
@@ -12,7 +11,7 @@ _MIB_IN_GIB = 1024
 
 
 def inventories_of(found: Hardware, defaults: HostDefaults) -> dict[str, Inventory]:
-    """The inventories of a host; a class of which it has nothing has none."""
+    """The inventories of a host; a class of which it has nothing is left out."""
     disk_reserved = -(-defaults.reserved_host_disk_mb // _MIB_IN_GIB)
     rows = {
         "VCPU": (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from trueup.reconcile.facts import Facts
 from trueup.reconcile.wording import counted
 
-# Of more hosts in one state, only so many are named.
+# At most so many hosts of one state are named.
 _NAMED_MAX = 10
 
 

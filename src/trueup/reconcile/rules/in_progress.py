@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In progress: what Nova is at work on, and what of it hangs, with what ends that. Pure.
+"""In progress: tasks and moves that Nova is at work on, those that hang, and what ends them. Pure.
 
-No step follows from what hangs: only its operator knows that nobody works on it any more.
+A plan has no step for those that hang: only the operator knows that nobody works on them any more.
 """
 
 from collections.abc import Iterator
@@ -16,9 +16,9 @@ from trueup.reconcile.verdicts import AuditOptions, LeftAlone, Subject, Unchecke
 
 
 def in_progress(facts: Facts, options: AuditOptions) -> Iterator[LeftAlone | Unchecked]:
-    """What is under way: left alone, or, from an age on that is an option, not checked."""
+    """What is under way: left alone or, when older than an option allows, not checked."""
     for claim in claims(facts, Moving):
-        yield _judged(claim, facts, options)
+        yield _verdict(claim, facts, options)
     known = facts.alive.keys() | facts.deleted.keys()
     selected = None if facts.hosts_in_scope is None else {*facts.consumers, *facts.mappings}
     for request in sorted(facts.build_requests, key=lambda row: row.instance):
@@ -27,7 +27,7 @@ def in_progress(facts: Facts, options: AuditOptions) -> Iterator[LeftAlone | Unc
             yield _request(request, facts, options)
 
 
-def _judged(claim: Moving, facts: Facts, options: AuditOptions) -> LeftAlone | Unchecked:
+def _verdict(claim: Moving, facts: Facts, options: AuditOptions) -> LeftAlone | Unchecked:
     instance = claim.instance
     subject, where = Subject("instance", instance.uuid), instance.host or ""
     since = _last_changed(instance, facts)
@@ -63,8 +63,9 @@ def _request(request: BuildRequest, facts: Facts, options: AuditOptions) -> Left
 
 
 def _waits(instance: Instance, facts: Facts) -> bool:
-    """Whether it waits for somebody, who may take days: its owner, who is to confirm a move, or
-    another cell. What has neither a task nor a move waits for nothing that could be ended.
+    """Whether it waits for its owner, who is to confirm a move, or for another cell, maybe days.
+
+    An instance without a task and without a move waits for nothing that could be ended.
     """
     move = facts.moving.get(instance.uuid)
     if instance.hidden:

@@ -52,11 +52,11 @@ def _findings(kind: FaultKind, defect: str, severity: Severity, facts: Facts) ->
 
 
 def _faults(kind: FaultKind, facts: Facts) -> Iterator[LedgerFault]:
-    """The faults of one kind; those of trees also as the providers themselves show them."""
+    """The faults of one kind; faults of trees are also seen in the providers themselves."""
     read = [row for row in facts.ledger_faults if row.kind == kind]
     yield from read
     if kind == "tree":
         reported = {row.subject for row in read}
-        for one in facts.broken:
-            if one.provider.uuid not in reported:
-                yield LedgerFault(kind, one.provider.uuid, str(one))
+        for broken in facts.broken:
+            if broken.provider.uuid not in reported:
+                yield LedgerFault(kind, broken.provider.uuid, str(broken))

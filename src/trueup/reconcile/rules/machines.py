@@ -25,7 +25,7 @@ def is_same(host: str, other: str | None, facts: Facts) -> bool:
 
 
 def answers(host: str, cell: str, facts: Facts) -> str:
-    """Why the machine of a host may still run, though its nova-compute is not up; or ""."""
+    """Why the machine of a host may still run, though its nova-compute is down; or ""."""
     service = facts.service_of(cell, host)
     if service and service.forced_down and service.reports(facts.taken_at):
         return f"{host} is forced down, and nova-compute on it still reports"
@@ -39,7 +39,7 @@ def answers(host: str, cell: str, facts: Facts) -> str:
 
 
 def way_back(host: str, facts: Facts) -> str:
-    """How a machine gets one name again; "" if it has one only."""
+    """How a machine gets one name again; "" if it has only one."""
     names = sorted({host, *other_names(host, facts)})
     if len(names) == 1:
         return ""
@@ -48,7 +48,7 @@ def way_back(host: str, facts: Facts) -> str:
 
 
 def doubled(facts: Facts) -> Iterator[Unchecked]:
-    """Each machine that two hosts of Nova stand for, with the proof and the way back."""
+    """Each machine that is two hosts of Nova, with the proof and the way back."""
     for host in sorted(facts.once(_names)):
         names = sorted({host, *other_names(host, facts)})
         if host == names[0] and _in_scope(names, facts):
@@ -77,7 +77,7 @@ def _without(name: str, old: str, facts: Facts) -> str:
 
 
 def _first_name(names: list[str], facts: Facts) -> str:
-    """The name that the machine had before: that of the node with a provider, with instances."""
+    """The machine's earlier name, by its node's provider, its instances, or the older node."""
     nodes = {row.host: row for row in _nodes(facts)}
     on = [row.host for row in facts.alive.values()]
 
@@ -93,9 +93,9 @@ def _in_scope(names: list[str], facts: Facts) -> bool:
     return facts.hosts_in_scope is None or bool(facts.hosts_in_scope & {*names})
 
 
-def _proof(one: str, other: str, facts: Facts) -> str:
+def _proof(host: str, other: str, facts: Facts) -> str:
     nodes = {row.host: row for row in _nodes(facts)}
-    first, second = nodes[one], nodes[other]
+    first, second = nodes[host], nodes[other]
     if first.uuid and first.uuid == second.uuid:
         return f"their compute nodes have one uuid, {first.uuid}"
     where = f" and the address {first.address}" if first.address else ""
@@ -124,8 +124,8 @@ def _nodes(facts: Facts) -> Iterator[ComputeNode]:
 def _keys(node: ComputeNode, facts: Facts) -> Iterator[tuple[str, str]]:
     """What two nodes of one machine have in common.
 
-    One address alone may be that of a balancer, one name alone that of two machines. Guests of one
-    name are those of one hypervisor, unless it runs a single one that may be on both.
+    An address alone may belong to a balancer, and two machines may have one name. The same guests
+    show one hypervisor, unless there is only one guest, which may be on both.
     """
     if node.uuid:
         yield "uuid", node.uuid

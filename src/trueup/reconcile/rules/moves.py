@@ -40,10 +40,10 @@ def root_of(cell: str, host: str | None, node: str | None, facts: Facts) -> str 
         provider = facts.providers.get(living[0].uuid) if len(living) == 1 else None
         return provider.root if provider else None
     former = _called(facts.once(_deleted_by_host), cell, host, node)
-    roots = {facts.providers[one.uuid].root for one in former if one.uuid in facts.providers}
+    roots = {facts.providers[row.uuid].root for row in former if row.uuid in facts.providers}
     if not roots:
         name = (node or host or "").casefold()
-        roots = {one.root for one in facts.once(_providers_by_name).get(name, ())}
+        roots = {row.root for row in facts.once(_providers_by_name).get(name, ())}
     return roots.pop() if len(roots) == 1 else None
 
 
@@ -55,9 +55,9 @@ def left_by(move: Migration, facts: Facts) -> str | None:
 def source_hosts(move: Migration, facts: Facts) -> tuple[MoveHost, ...]:
     """The hosts that a migration may start from; nearly always one.
 
-    If its cell has no compute node of its source host, that may be the host of this name in another
-    cell. If the cell has no compute service of it either, it may be the host that has its source
-    node, or its provider, now. Bare metal nodes go from one nova-compute to another.
+    If its cell has no compute node of the source host, another cell's host of this name may be the
+    source. If the cell has no compute service of that host either, so may the host that now has the
+    source node, or its provider. Bare metal nodes go from one nova-compute to another.
     """
     cell, name = move.cell, move.source_host or ""
     named = _host(cell, name, facts)
@@ -71,7 +71,7 @@ def source_hosts(move: Migration, facts: Facts) -> tuple[MoveHost, ...]:
             *facts.nodes_by_uuid.get(left_by(move, facts) or "", ()),
         )
         hosts |= {(row.cell, row.host) for row in now if row.hypervisor != IRONIC}
-    return tuple(_host(*one, facts) for one in sorted(hosts)) or (named,)
+    return tuple(_host(*host, facts) for host in sorted(hosts)) or (named,)
 
 
 def uncleaned(record: InstanceRecord) -> tuple[Migration, ...]:
@@ -84,9 +84,7 @@ def uncleaned(record: InstanceRecord) -> tuple[Migration, ...]:
 
 
 def has_no_domain(host: str, uuid: str, facts: Facts) -> bool:
-    """Whether the hypervisor of a host answered, and has no domain of an instance, also no
-    definition: proof that no guest of it is there.
-    """
+    """Whether a host's hypervisor answered, and has no domain of an instance, not even defined."""
     domains = facts.domains_of.get(uuid, ())
     return facts.hypervisor_answered(host) and all(row.host != host for row in domains)
 
@@ -95,12 +93,12 @@ def may_run(move: Migration, record: InstanceRecord, facts: Facts) -> Reason | N
     """Why the source of an evacuation that has not cleaned up may run the guest; None: it cannot.
 
     SAFETY: a host has no guest if its hypervisor says so, or its service is down, or its compute
-    node is deleted too. A name that nothing has, or had, proves neither.
+    node is deleted too. A name that no host has, or had, proves nothing.
     """
     if not move.source_host:
         return because("evacuated-from-unknown")
     sources = source_hosts(move, facts)
-    hosts = [one for one in sources if not has_no_domain(one.name, record.uuid, facts)]
+    hosts = [host for host in sources if not has_no_domain(host.name, record.uuid, facts)]
     for host in hosts:
         if host.service and host.service.is_up(facts.taken_at):
             return because("source-up", _ways_out(host.name, facts), host=host.name)
@@ -122,14 +120,14 @@ def _ways_out(host: str, facts: Facts) -> Reason:
 def first_that_may_run(
     moves: tuple[Migration, ...], record: InstanceRecord, facts: Facts
 ) -> Reason | None:
-    """The reason of the first of these evacuations whose source may run the guest; or None."""
+    """Why the source of one of these evacuations may run the guest: the first reason; or None."""
     return next(filter(None, (may_run(row, record, facts) for row in moves)), None)
 
 
 def _was_there(move: Migration, record: InstanceRecord, facts: Facts) -> bool:
     """Whether the source is deleted, or the provider that it left behind is held.
 
-    The provider alone is known where deleted rows are archived, or are not shown.
+    Where deleted rows are archived, or are not shown, only the provider is known.
     """
     name = (move.cell, (move.source_host or "").casefold())
     services = ((row.cell, row.host.casefold()) for row in facts.deleted_services)

@@ -28,7 +28,7 @@ OF_NOVA = frozenset({NODE_TRAIT, OWNER_TRAIT})
 def judged_nodes(facts: Facts) -> Iterator[ComputeNode]:
     """The compute nodes that are judged, in order.
 
-    Nodes of a cell that may be behind are not, and neither are those without a uuid: it is not
+    Nodes of a cell that may be behind are left out, and so are nodes without a uuid: it is not
     known which provider is theirs.
     """
     for node in sorted(facts.compute_nodes, key=lambda row: (row.host, row.node, row.uuid)):
@@ -37,9 +37,9 @@ def judged_nodes(facts: Facts) -> Iterator[ComputeNode]:
 
 
 def nodes_without_provider(facts: Facts) -> Iterator[ComputeNode]:
-    """The compute nodes that are judged, and whose uuid and name no provider has.
+    """The judged compute nodes whose uuid and name no provider has.
 
-    A provider without a root is not listed, and has a finding of its own.
+    Placement does not list a provider without a root, which is a finding of its own.
     """
     unlisted = {row.subject for row in facts.ledger_faults if row.kind == "tree"}
     for node in judged_nodes(facts):
@@ -51,7 +51,7 @@ def nodes_without_provider(facts: Facts) -> Iterator[ComputeNode]:
 def judged_roots(facts: Facts) -> Iterator[Provider]:
     """The roots of trees that are judged, in order; sharing providers have rules of their own.
 
-    One whose root is another provider has a broken tree, which is a finding of its own.
+    If another provider is its root, its tree is broken, which is a finding of its own.
     """
     for root in sorted(facts.providers.values(), key=lambda row: (row.name, row.uuid)):
         is_root = root.parent is None and root.root == root.uuid
@@ -62,8 +62,8 @@ def judged_roots(facts: Facts) -> Iterator[Provider]:
 def judged_hosts(facts: Facts) -> Iterator[tuple[ComputeNode, Provider]]:
     """The compute nodes that are judged and alone have their uuid, with their providers.
 
-    Those whose identity was exchanged with another one's are left out, and those whose provider
-    has another one as its root: that tree is broken, which is a finding.
+    Nodes that exchanged their identity with another node are left out, and so are those whose
+    provider has another root: that tree is broken, which is a finding.
     """
     for node in judged_nodes(facts):
         provider = facts.providers.get(node.uuid)
@@ -97,13 +97,13 @@ def is_up(node: ComputeNode, facts: Facts) -> bool:
 
 
 def of_another_cell(node: ComputeNode, facts: Facts) -> Reason | None:
-    """Why the host of a node may be another one than Nova means by that name; or None.
+    """Why Nova may mean another host by the name of a node's host; or None.
 
-    SAFETY: host aggregates and mappings have names only, and two cells may have one name.
+    SAFETY: host aggregates and mappings have only names, and two cells may have hosts of one name.
     """
     others = facts.once(_cells_of_hosts)[node.host.casefold()] - {node.cell}
     if others:
-        named = tuple(sorted(facts.cells.get(one, one) for one in others))
+        named = tuple(sorted(facts.cells.get(uuid, uuid) for uuid in others))
         return because("host-in-other-cells", cells=named, host=node.host)
     mapping = facts.host_mapping.get(node.host)
     if mapping is not None and mapping.cell != node.cell:
@@ -122,10 +122,10 @@ def _cells_of_hosts(facts: Facts) -> defaultdict[str, set[str]]:
 
 
 def node_subject(node: ComputeNode, facts: Facts) -> Subject:
-    """What a finding about a compute node is about: its host, which operators know by name.
+    """The subject of a finding about a compute node: its host, which operators know by name.
 
     Where a host has several nodes, as with Ironic, or two cells have a host of this name, it is the
-    provider with the node's uuid: so that each of the nodes has a finding of its own.
+    provider with the node's uuid: so each node has a finding of its own.
     """
     if node.hypervisor == IRONIC or facts.once(_nodes_of_hosts)[node.host] > 1:
         return Subject("provider", node.uuid)
@@ -155,7 +155,7 @@ def provider_evidence(provider: Provider) -> Structure:
 class Former:
     """A root provider whose compute node is deleted; `now` are the nodes of that host today.
 
-    Of a bare metal node there are none: the other nodes of its nova-compute are other machines.
+    For a bare metal node `now` is empty: the other nodes of its nova-compute are other machines.
     """
 
     node: ComputeNode
@@ -180,7 +180,7 @@ class Namesake:
 
 
 def without_node(root: Provider, facts: Facts) -> Former | Stranger | Namesake | None:
-    """What a root provider without a living compute node stands for; None if it has one.
+    """What a root provider without a living compute node stands for; None: it has such a node.
 
     A deleted compute node proves more than a name, unless the living node has no other provider.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Residence: on which provider an instance should hold its allocation, or why there is none.
+"""Residence: the provider of which an instance should hold resources, or why there is none.
 
 Pure rules over facts, shared by the defects so that all of them leave the same instances alone.
 """
@@ -37,8 +37,8 @@ _OFFLOADED = "shelved_offloaded"
 _ON_NO_HOST = frozenset({_OFFLOADED, "error", "soft-delete"})
 # Nova ends a migration first, and then, within this time, the state `resized` of its instance.
 _CONFIRMING = timedelta(minutes=5)
-# A time of Nova that is farther ahead of our clock comes from a clock in another time zone, as when
-# somebody wrote now() by hand, and does not say that the instance is changing at this moment.
+# A time of Nova that is farther ahead comes from another time zone, as when somebody wrote now() by
+# hand. It does not show that the instance is changing at this moment.
 _CLOCKS_APART = timedelta(minutes=5)
 
 
@@ -67,8 +67,8 @@ class NoHost(msgspec.Struct, frozen=True):
 class Undetermined(msgspec.Struct, frozen=True):
     """The facts do not determine the provider, for this reason.
 
-    `of_instance`: the reason is about this instance. Otherwise it is about its whole host or cell,
-    and is reported once for that.
+    `of_instance`: the reason is about this instance. Otherwise it is about the whole host or cell,
+    and is reported once.
     """
 
     reason: Reason
@@ -82,7 +82,7 @@ Residence = Placed | Unconfirmed | InMotion | NoHost | Undetermined
 
 
 def residence(instance: Instance, record: InstanceRecord, facts: Facts) -> Residence:
-    """Where the instance resides; `record` is all that the facts have about it."""
+    """Where the instance resides; `record` has all the facts about it."""
     if reason := _stuck(instance, record, facts):
         return Undetermined(reason)
     if reason := _motion(instance, record, facts):
@@ -100,7 +100,7 @@ def residence(instance: Instance, record: InstanceRecord, facts: Facts) -> Resid
 
 
 def _on_its_host(instance: Instance, record: InstanceRecord, facts: Facts) -> Residence:
-    """Where an instance resides that is in no motion, and about which sources agree."""
+    """Where an instance resides that is not in motion, and about which all sources agree."""
     if instance.host is None and instance.node is None:
         if instance.vm_state in _ON_NO_HOST:
             return NoHost()
@@ -111,8 +111,8 @@ def _on_its_host(instance: Instance, record: InstanceRecord, facts: Facts) -> Re
     if doubt is not None and doubt.found is None:
         return Undetermined(doubt.reason)
     if instance.vm_state == _OFFLOADED:
-        # nova-compute died after it set the state and before it cleared the host: it is not known
-        # which of the two is true.
+        # nova-compute died after it set the state and before it cleared the host. Which of the two
+        # is true is not known.
         return Undetermined(because("offloaded-on-host", vm_state=_OFFLOADED, host=instance.host))
     place = doubt.found if doubt and doubt.found else instance
     return _placed_on((place.cell, place.host or "", place.node or ""), facts)
@@ -130,19 +130,19 @@ def _moving(
 
 
 def _placed_on(place: _Place, facts: Facts) -> Placed | Undetermined:
-    """As every instance of this place resides. PERF: judged once for all of them."""
+    """The residence of all instances of this place. PERF: it is judged once."""
     known = facts.once(_known_places)
     if place not in known:
-        known[place] = _judged_place(place, facts)
+        known[place] = _residence_at(place, facts)
     return known[place]
 
 
 def _known_places(_: Facts) -> dict[_Place, Placed | Undetermined]:
-    """The places that were judged so far."""
+    """The places judged so far."""
     return {}
 
 
-def _judged_place(place: _Place, facts: Facts) -> Placed | Undetermined:
+def _residence_at(place: _Place, facts: Facts) -> Placed | Undetermined:
     nodes = facts.nodes_by_place.get(place, ())
     if len(nodes) != 1:
         cell, host, node = place
@@ -162,7 +162,7 @@ def _judged_place(place: _Place, facts: Facts) -> Placed | Undetermined:
 
 
 def contradiction(record: InstanceRecord, facts: Facts) -> Reason | None:
-    """Why the sources contradict each other about an instance, alive or deleted, if they do."""
+    """Why the sources contradict each other about an instance, alive or deleted; or None."""
     if _is_plain(record, facts):
         return None
     living, mapping = record.living, record.mapping
@@ -193,7 +193,7 @@ def contradiction(record: InstanceRecord, facts: Facts) -> Reason | None:
 
 
 def _of_moves(record: InstanceRecord, facts: Facts) -> Reason | None:
-    """What contradicts in its migrations, if anything does."""
+    """What is contradictory in its migrations; or None."""
     forms = [form for row in record.migrations for form in facts.misspelled.get(row.uuid, ())]
     if forms:
         return because("move-written-otherwise", written=tuple(forms))
@@ -201,10 +201,10 @@ def _of_moves(record: InstanceRecord, facts: Facts) -> Reason | None:
 
 
 def _stray_move(record: InstanceRecord, facts: Facts) -> Reason | None:
-    """Which of its migrations is a row of another cell, in words, if one is.
+    """Which of its migrations is a row of another cell; or None.
 
-    SAFETY: somebody edited `instance_uuid` of a row in another cell, where its real instance may
-    need what it holds. Nova itself has such rows only for moves between cells.
+    SAFETY: somebody edited `instance_uuid` of a row in another cell. The real instance there may
+    need what the migration holds. Nova itself has such rows only for moves between cells.
     """
     cells = {row.cell for row in record.rows}
     strays = [row for row in record.migrations if row.cell not in cells and not row.between_cells]
@@ -219,16 +219,16 @@ def _stray_move(record: InstanceRecord, facts: Facts) -> Reason | None:
 def _running_elsewhere(
     living: tuple[Instance, ...], record: InstanceRecord, facts: Facts
 ) -> Reason | None:
-    """Which host runs its guest that is not the one on which Nova has it.
+    """Which host runs its guest, although Nova has the instance on another host; or None.
 
-    If its moves leave open where it is, this is no contradiction: hypervisors decide it.
+    If its moves leave open where the guest is, this is no contradiction: hypervisors decide.
     """
     hosts = {row.host for row in living}
     elsewhere = [
-        name for name in record.running_on if not any(is_same(name, one, facts) for one in hosts)
+        name for name in record.running_on if not any(is_same(name, host, facts) for host in hosts)
     ]
     doubts = (whereabouts(row, record, facts) for row in living if elsewhere)
-    possible = {one.host.casefold() for doubt in doubts if doubt for one in doubt.places}
+    possible = {place.host.casefold() for doubt in doubts if doubt for place in doubt.places}
     elsewhere = [host for host in elsewhere if host.casefold() not in possible]
     if elsewhere:
         if not hosts:
@@ -239,11 +239,9 @@ def _running_elsewhere(
 
 
 def _is_plain(record: InstanceRecord, facts: Facts) -> bool:
-    """Whether one row, and a mapping that names its cell, are all that is said of an instance.
+    """Whether an instance has only one row, a mapping to its cell, and migrations in that cell.
 
-    It may have migrations, if they are rows of that cell.
-
-    PERF: so it is of nearly every instance, and nothing can contradict.
+    PERF: this is so for nearly every instance. Then nothing can be contradictory.
     """
     if len(record.rows) != 1 or record.misspelled or record.domains:
         return False
@@ -258,9 +256,9 @@ def _is_plain(record: InstanceRecord, facts: Facts) -> bool:
 
 
 def _unknown_cells(facts: Facts) -> Reason | None:
-    """Why not all is known of some cell, if instance mappings were read; None if it is.
+    """Why some cell is not known completely, if instance mappings were read; or None.
 
-    SAFETY: without a mapping, a row that is read may be a stale copy of one in such a cell.
+    SAFETY: a row without a mapping may be a stale copy of a row in such a cell.
     """
     names = frozenset(facts.cells.values())
     sources = tuple(row for row in facts.coverage.sources if row.source in names)
@@ -297,23 +295,23 @@ def provider_of(node: ComputeNode, facts: Facts) -> Provider | Undetermined:
 
 
 def is_renamed(node: ComputeNode, provider: Provider) -> bool:
-    """Whether the provider with the uuid of a compute node has another name than the node.
+    """Whether the provider with a compute node's uuid has another name than the node.
 
-    Databases do not tell capital letters from small ones, and Nova follows its host's spelling.
+    Databases may ignore the case of letters, and Nova follows the spelling of its host.
     """
     return provider.name.casefold() != node.node.casefold()
 
 
 def exchanged(node: ComputeNode, provider: Provider, facts: Facts) -> ComputeNode | None:
-    """The compute node whose provider has the name of this one, if only this one has that name.
+    """The compute node whose provider has the name of this node, if only this node has that name.
 
     SAFETY: somebody exchanged the names of two providers, or the uuids of two compute nodes. In the
-    second case, what instances hold is right by name, and wrong by uuid.
+    second case, allocations are right by name, and wrong by uuid.
     """
     if not is_renamed(node, provider) or len(facts.nodes_by_name[node.node]) > 1:
         return None
     namesakes = facts.providers_by_name.get(node.node, ())
-    others = [one for row in namesakes for one in facts.nodes_by_uuid.get(row.uuid, ())]
+    others = [other for row in namesakes for other in facts.nodes_by_uuid.get(row.uuid, ())]
     return others[0] if others else None
 
 
@@ -334,7 +332,7 @@ def _waiting(instance: Instance, record: InstanceRecord, facts: Facts) -> Migrat
 
 
 def _stuck(instance: Instance, record: InstanceRecord, facts: Facts) -> Reason | None:
-    """Why something that looks like being under way is not, and never ends by itself."""
+    """Why what looks under way is not, and never ends by itself; or None."""
     between_cells = any(row.between_cells for row in record.migrations)
     if record.hidden:
         alone = len(record.rows) == 1 and not between_cells
@@ -362,7 +360,7 @@ def _motion(instance: Instance, record: InstanceRecord, facts: Facts) -> Reason 
 
 
 def _confirming(record: InstanceRecord, facts: Facts) -> bool:
-    """Whether a migration of it has just ended, so that its state may follow at any moment."""
+    """Whether one of its migrations has just ended, so that its state may follow at any moment."""
     times = (row.updated_at or row.created_at for row in record.migrations)
     return any(moment > facts.taken_at - _CONFIRMING for moment in times if moment)
 

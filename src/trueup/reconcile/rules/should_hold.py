@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All that an instance should hold, by its own consumer, or why that is not certain. Pure."""
+"""All that the consumer of an instance should hold, or why that is not certain. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,9 +26,9 @@ def should_hold(claim: OnHost, facts: Facts) -> Amounts | Unknown:
     """All that the instance should hold, or why that is not certain.
 
     What it holds here is kept where it may be right, and so are the shares of ports and devices:
-    other defects judge those. SAFETY: resources of a pool that shares with none of the hosts that
-    it holds are kept, because it is not known why it holds them. So are devices of its own host
-    that nothing known of it asks for, as those that Cyborg allocates for a port.
+    other defects judge those. SAFETY: if a pool shares with none of the hosts that it holds, its
+    resources are kept, because it is not known why it holds them. Devices of its own host that
+    nothing known requests are kept too, as those that Cyborg allocates for a port.
     """
     if why := _unknown(claim, facts):
         return Unknown(why)
@@ -45,7 +45,7 @@ def should_hold(claim: OnHost, facts: Facts) -> Amounts | Unknown:
             return Unknown(why)
         if not certain and share is Share.HOST and (why := _processors_in_doubt(claim, kept)):
             return Unknown(why)
-        if not certain and (why := _held_elsewhere(wanted.known, kept, strange, facts)):
+        if not certain and (why := _unshared_pool_reason(wanted.known, kept, strange, facts)):
             return Unknown(why)
         for uuid, held in (kept if certain else wanted.known).items():
             total.setdefault(uuid, {}).update(held)
@@ -54,14 +54,14 @@ def should_hold(claim: OnHost, facts: Facts) -> Amounts | Unknown:
     if total:
         why = not_spare(total, claim, facts)
         return Unknown(why) if why else total
-    # SAFETY: what other defects would add is not put off until the instance holds nothing.
+    # SAFETY: what other defects would add must not wait until the instance holds nothing.
     wanted = claim.wanted
     why = open_reasons(wanted, facts.provider_names)
     return Unknown(why) if why else wanted.known
 
 
 def _unknown(claim: OnHost, facts: Facts) -> Reason | None:
-    """Why not even a part of what it should hold is certain; or None."""
+    """Why no part of what it should hold is certain; or None."""
     if not claim.wanted.parts:
         return because("claim-unknown")
     if devices := _devices_of_moves(claim, facts):
@@ -72,7 +72,7 @@ def _unknown(claim: OnHost, facts: Facts) -> Reason | None:
 def host_share_unknown(claim: OnHost, facts: Facts) -> Reason | None:
     """Why it is not known what it should hold of its host; or None.
 
-    SAFETY: then nothing of a host is known to be spare, however much it holds.
+    SAFETY: then nothing that it holds of a host is known to be spare.
     """
     wanted = claim.wanted.of(Share.HOST)
     is_unknown = any(isinstance(part, Unknown) for part in wanted.open)
@@ -82,8 +82,8 @@ def host_share_unknown(claim: OnHost, facts: Facts) -> Reason | None:
 def not_spare(right: Amounts, claim: OnHost, facts: Facts) -> Reason | None:
     """Why it may need more than `right` of what it or its migrations hold; or None.
 
-    SAFETY: where it is not known which ports or devices it needs, only a second claim is known to
-    be spare: one that has the share of a host, too, and no more of the others than `right` has.
+    SAFETY: where its ports or devices are not known, only a second claim is known to be spare: a
+    claim that has the share of a host too, and no more of the other shares than `right` has.
     """
     of_host = _classes(claim.wanted.of(Share.HOST))
     for share in (Share.PORTS, Share.DEVICES):
@@ -111,7 +111,7 @@ def _each_holding(claim: OnHost, facts: Facts) -> Iterator[Amounts]:
 
 
 def _outside(held: Amounts, right: Amounts) -> Amounts:
-    """The rows of which more is held than `right` has."""
+    """The rows whose held amounts exceed those of `right`."""
     return {uuid: row for uuid, row in held.items() if not Counter(row) <= Counter(right.get(uuid))}
 
 
@@ -126,19 +126,19 @@ def by_class(rows: Iterable[Mapping[str, int]]) -> Counter[str]:
 
 
 def _processors_in_doubt(claim: OnHost, held: Amounts) -> Reason | None:
-    """Why it is not certain which processors it should hold on its host; or None."""
+    """Why the processors that it should hold on its host are not certain; or None."""
     wanted = claim.wanted.of(Share.HOST)
     return pinned_otherwise(claim.instance, wanted) or emulator_not_counted(
         claim.instance, held, wanted
     )
 
 
-def _held_elsewhere(
+def _unshared_pool_reason(
     wanted: Amounts, held: Amounts, strange: Amounts, facts: Facts
 ) -> Reason | None:
-    """Why a part that it lacks may be one that it holds of a strange provider; or None.
+    """Why a part that it lacks may be a part that it holds of a strange provider; or None.
 
-    So it is when a host has left the aggregate of a pool on which the instance has its disk.
+    This happens when a host leaves the aggregate of a pool on which the instance has its disk.
     """
     lacking = {
         name
@@ -154,7 +154,7 @@ def _held_elsewhere(
 
 
 def _devices_of_moves(claim: OnHost, facts: Facts) -> list[str]:
-    """Classes of devices of its own host that migrations hold, and that nothing asks for."""
+    """The classes of its own host's devices that migrations hold and nothing requests."""
     return sorted(
         name
         for held in claim.record.moves.values()
@@ -165,7 +165,7 @@ def _devices_of_moves(claim: OnHost, facts: Facts) -> list[str]:
 
 
 def _unasked(amounts: Amounts, claim: OnHost) -> Amounts:
-    """Those of these amounts that are of devices, of classes that no part of it asks for."""
+    """The amounts of devices, of classes that no part of the instance requests."""
     parts = claim.wanted.of(Share.DEVICES).parts
     asked = {name for part in parts if not isinstance(part, Unknown) for name in part.amounts}
     rows = {
@@ -176,7 +176,7 @@ def _unasked(amounts: Amounts, claim: OnHost) -> Amounts:
 
 
 def _is_untouched(share: Share, here: Amounts, claim: OnHost) -> bool:
-    """Whether a share of ports or devices stays as it is, because all of it is held here."""
+    """Whether a share of ports or devices is kept, because all of it is held here."""
     moves = claim.record.moves.values()
     return (
         share is not Share.HOST

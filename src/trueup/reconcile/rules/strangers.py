@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Strangers: consumers that are no instance that a cell has, and what is known of each. Pure."""
+"""Strangers: consumers that are not an instance of any cell, and what is known of each. Pure."""
 
 from collections.abc import Collection, Iterator
 from datetime import timedelta
@@ -10,10 +10,10 @@ from trueup.reconcile.verdicts import AuditOptions, LeftAlone, Subject, Unchecke
 
 
 def row_lost(uuid: str, facts: Facts) -> Reason | None:
-    """Which cell Nova maps an instance to, if that answered and no cell has a row of it; or None.
+    """To which cell Nova maps an instance, if that cell answered and none has its row; or None.
 
-    SAFETY: the mapping shows that it is Nova's instance, whose guest may still run. It is not a
-    stranger that can be left alone, and nothing shows that it was deleted.
+    SAFETY: the mapping shows that it is Nova's instance, whose guest may still run. So it cannot be
+    left alone like a stranger, and nothing shows that it was deleted.
     """
     mapping = facts.mappings.get(uuid)
     if mapping is None or mapping.cell is None or mapping.queued_for_delete:
@@ -28,8 +28,8 @@ def row_lost(uuid: str, facts: Facts) -> Reason | None:
 def never_built(uuid: str, facts: Facts, options: AuditOptions) -> bool:
     """Whether Nova mapped an instance to no cell, and gave up: no cell will ever have it.
 
-    Nova makes mapping and build request together. Without the request, and longer ago than the
-    grace, nothing builds it any more.
+    Nova makes mapping and build request together. When the request is gone and the mapping is older
+    than the grace, nothing builds the instance any more.
     """
     mapping = facts.mappings.get(uuid)
     if mapping is None or mapping.cell is not None or mapping.changed_at is None:
@@ -40,7 +40,7 @@ def never_built(uuid: str, facts: Facts, options: AuditOptions) -> bool:
 
 
 def rows_lost(facts: Facts, covered: Collection[str]) -> Iterator[Unchecked]:
-    """Consumers that Nova maps to a cell, and of which no cell has a row."""
+    """Consumers that Nova maps to a cell, but that have no row in any cell."""
     for consumer in sorted(facts.consumers.keys() - facts.instance_rows.keys() - set(covered)):
         if reason := row_lost(consumer, facts):
             yield Unchecked(
@@ -49,9 +49,9 @@ def rows_lost(facts: Facts, covered: Collection[str]) -> Iterator[Unchecked]:
 
 
 def strangers(facts: Facts, covered: Collection[str]) -> Iterator[LeftAlone]:
-    """Consumers that are no instance: another service's, a boot, the source of a move.
+    """Consumers that are not instances: another service's, a boot, the source of a move.
 
-    `covered` are the consumers that another verdict already covers.
+    Other verdicts are already about the consumers in `covered`.
     """
     moves = {row.uuid: row for row in facts.migrations}
     instances = facts.alive.keys() | facts.deleted.keys()
@@ -72,7 +72,7 @@ def strangers(facts: Facts, covered: Collection[str]) -> Iterator[LeftAlone]:
 
 
 def names_of_providers(consumer: str, facts: Facts) -> str:
-    """The names of the providers of which a consumer holds something."""
+    """The names of the providers whose resources a consumer holds."""
     names = (facts.provider_names.get(uuid, uuid) for uuid in facts.consumers[consumer])
     return ", ".join(sorted(names))
 

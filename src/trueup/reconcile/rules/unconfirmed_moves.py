@@ -12,22 +12,21 @@ from trueup.reconcile.verdicts import holding
 def wrong_claims(
     every: Iterable[ExpectedAllocation], held: Mapping[str, Amounts], names: Mapping[str, str]
 ) -> Reason | None:
-    """Which of the claims have wrong amounts of processors, memory or disk; None: none has.
+    """Which claims have wrong amounts of processors, memory or disk; None: all are right.
 
     `held`: what the instance and each of its migrations hold. A third claim, as an older migration
-    leaves it, is wrong. Ports and devices are not compared: it is not known which of them the
-    source gave.
+    leaves it, is wrong. Ports and devices are not compared: those of the source are not known.
     """
-    should = {one.consumer: one for one in every}
-    wrong = [one for one in should.values() if not _agrees(held.get(one.consumer, {}), one)]
+    should = {claim.consumer: claim for claim in every}
+    wrong = [claim for claim in should.values() if not _agrees(held.get(claim.consumer, {}), claim)]
     reasons = [
         because(
             "claim-differs",
-            consumer=one.consumer,
-            holds=holding(held.get(one.consumer, {}), names),
-            should_hold=holding(one.known, names),
+            consumer=claim.consumer,
+            holds=holding(held.get(claim.consumer, {}), names),
+            should_hold=holding(claim.known, names),
         )
-        for one in wrong
+        for claim in wrong
     ]
     reasons += [
         because("other-move-holds", consumer=consumer, holds=holding(held[consumer], names))
@@ -39,14 +38,14 @@ def wrong_claims(
 def unknown_claims(
     every: Iterable[ExpectedAllocation], held: Mapping[str, Amounts], names: Mapping[str, str]
 ) -> Reason | None:
-    """Which claims should hold processors, memory and disk that are not known, and why.
+    """Which claims' processors, memory and disk are not known, and why; or None.
 
-    SAFETY: every amount agrees with what is not known. Nova's API gives no old flavor.
+    SAFETY: any amount agrees with an unknown one. Nova's API gives no old flavor.
     """
     unknown = {
-        one.consumer: part.reason
-        for one in every
-        for part in one.of(Share.HOST).open
+        claim.consumer: part.reason
+        for claim in every
+        for part in claim.of(Share.HOST).open
         if isinstance(part, Unknown)
     }
     return together(
@@ -61,10 +60,10 @@ def unknown_claims(
 
 
 def not_on_target(instance: Instance, migration: Migration) -> Reason | None:
-    """Which host Nova has the instance on, if it is not the target of the move; None if it is.
+    """On which host Nova has the instance, if it is not the target of the move; or None.
 
-    SAFETY: to confirm the move would delete the guest on its source, and to revert it the guest on
-    its target. One of them may be the only one.
+    SAFETY: a confirmation deletes the guest on the source, and a revert the guest on the target.
+    Either of them may be the only guest.
     """
     here = (instance.host, instance.node)
     there = (migration.target_host, migration.target_node or instance.node)
@@ -80,7 +79,7 @@ def not_on_target(instance: Instance, migration: Migration) -> Reason | None:
 
 
 def on_unknown_host(migration: Migration, facts: Facts) -> Reason | None:
-    """Which side of the move no compute node stands for; None if both are known.
+    """Which side of the move has no compute node; None if both sides have one.
 
     SAFETY: Nova would confirm or revert the move on a host that it does not have.
     """
@@ -103,7 +102,7 @@ def on_unknown_host(migration: Migration, facts: Facts) -> Reason | None:
 
 
 def in_broken_tree(migration: Migration, facts: Facts) -> Reason | None:
-    """Why it is not certain what either host of the move gives; None if it is."""
+    """Why it is not certain what either host of the move provides; or None."""
     cell = migration.cell
     for host, node in (
         (migration.source_host, migration.source_node),

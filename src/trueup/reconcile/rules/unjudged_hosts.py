@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unjudged hosts: those of which it is not known which provider is theirs, or whether they are up.
-
-Pure.
-"""
+"""Unjudged hosts: hosts whose provider is not known, or that may be up or down. Pure."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -24,7 +21,7 @@ from trueup.reconcile.verdicts import LeftAlone, Subject, Unchecked
 def unjudged_hosts(facts: Facts, covered: Collection[str]) -> Iterator[Unchecked]:
     """Hosts whose instances cannot be judged.
 
-    A host without instances is left out if a finding or another verdict is about it already.
+    A host without instances is left out if another verdict is about it.
     """
     instances = Counter((row.cell, row.host, row.node) for row in facts.alive.values())
     for node in sorted(
@@ -49,19 +46,19 @@ def unjudged_hosts(facts: Facts, covered: Collection[str]) -> Iterator[Unchecked
 def without_service(facts: Facts) -> Iterator[Unchecked]:
     """Hosts with a compute node and without a compute service, as after its row was deleted."""
     nodes = [node for node in judged_nodes(facts) if service_of(node, facts) is None]
-    for (cell, host), rows in grouped(((one.cell, one.host), one) for one in nodes).items():
+    for (cell, host), rows in grouped(((node.cell, node.host), node) for node in nodes).items():
         yield Unchecked(
             Subject("host", host),
-            ", ".join(one.node for one in rows),
+            ", ".join(row.node for row in rows),
             because("service-missing", cell=facts.cells[cell]),
         )
 
 
 def providers_of_nobody(facts: Facts) -> Iterator[Unchecked | LeftAlone]:
-    """Root providers of which no cell knows the compute node, alive or deleted.
+    """Root providers whose compute node no cell knows, alive or deleted.
 
     SAFETY: a missing row proves nothing, because archived rows are purged in the end. While a cell
-    is silent, all its hosts would look like that.
+    is silent, all its hosts would look like this.
     """
     for root in judged_roots(facts) if facts.coverage.complete else ():
         fate = without_node(root, facts)

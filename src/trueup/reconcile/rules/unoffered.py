@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unoffered classes: resource classes that flavors ask for, and that no provider has. Pure.
+"""Unoffered classes: resource classes that flavors request and no provider has. Pure.
 
-A cloud may take a class away once an instance is placed, as SAP's does with CUSTOM_BIGVM. Whether
-that is so, or an inventory was lost, the facts do not say.
+A cloud may remove a class once an instance is placed, as SAP's does with CUSTOM_BIGVM. The facts do
+not show whether it did, or whether an inventory was lost.
 """
 
 from collections.abc import Mapping
@@ -14,12 +14,12 @@ from trueup.reconcile.rules.claims import DevicesMissing, claims
 
 
 def unoffered_classes(facts: Facts) -> Mapping[str, tuple[str, ...]]:
-    """By instance: the classes that it lacks, where no provider that was read has any of them."""
+    """By instance: the classes that it lacks and that no provider which was read has."""
     return facts.once(_unoffered)
 
 
 def reason_of(name: str) -> Reason:
-    """Why it is not known whether instances hold what they should of a class."""
+    """Why it is not known whether instances hold the right amounts of a class."""
     return because("class-unoffered", resource_class=name)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whereabouts: whether an instance's moves leave open on which host its guest is. Pure.
 
-A move that failed moves nobody, and the last one that succeeded decides. Where that contradicts
-Nova's row, or where Nova itself gave up (`endings`), only a hypervisor knows. Its word decides.
+A failed move moves no guest, so the last successful move decides. Where that contradicts Nova's
+row, or where Nova itself gave up (`endings`), only a hypervisor knows, and its answer decides.
 """
 
 from collections.abc import Iterator
@@ -40,9 +40,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class _LeftOpen:
-    """A move after which the guest may be on another host than Nova says, and what leaves it open.
+    """A move after which the guest may be on another host than Nova's, and what leaves this open.
 
-    `from_here`: the move started on the host that Nova says.
+    `from_here`: the move started on the host on which Nova has the instance.
     """
 
     move: Migration
@@ -53,9 +53,9 @@ class _LeftOpen:
 
 @dataclass(frozen=True, slots=True)
 class Whereabouts:
-    """The hosts on which a guest may be, of which Nova names the first, and why.
+    """The hosts on which a guest may be, Nova's host first, and why.
 
-    `found` is the one that the hypervisors name; None: they do not tell.
+    `found` is the place where the hypervisors found the guest; None: they do not tell.
     """
 
     places: tuple[Place, ...]
@@ -64,7 +64,7 @@ class Whereabouts:
 
 
 def whereabouts(instance: Instance, record: InstanceRecord, facts: Facts) -> Whereabouts | None:
-    """Where the guest may be; None if its moves leave no doubt that it is where Nova says."""
+    """The places where the guest may be; None if its moves leave no doubt about Nova's host."""
     if not record.migrations or instance.host is None:
         return None
     here = Place(instance.cell, instance.host, instance.node or "")
@@ -73,14 +73,14 @@ def whereabouts(instance: Instance, record: InstanceRecord, facts: Facts) -> Whe
     moves = _that_count([*_left_open(here, given_up, record, facts)], here, record, facts)
     if not moves:
         return None
-    places = tuple(dict.fromkeys((here, *(one.other for one in moves))))
-    cold = all(one.move.kind in _COLD for one in moves)
+    places = tuple(dict.fromkeys((here, *(row.other for row in moves))))
+    cold = all(row.move.kind in _COLD for row in moves)
     found = _found(places, cold, record, facts)
     reason = because(
         "guest-maybe-elsewhere",
         _of_move(moves[0], instance),
         None if found else _silence(places, record, facts),
-        hosts=tuple(one.host for one in places),
+        hosts=tuple(place.host for place in places),
     )
     return Whereabouts(places, reason, found)
 
@@ -98,18 +98,18 @@ def _left_open(
 ) -> Iterator[_LeftOpen]:
     """The moves that leave open where the guest is, the newest first.
 
-    Each is judged by the host on which Nova had the instance after it. A live migration that ended
-    there brought the guest. Other moves start a guest anew: one that an earlier move had left
-    elsewhere may run on, and so may the second one that an evacuation has started.
+    Each move is judged by the host on which Nova had the instance after it. A live migration that
+    ended there brought the guest. Other moves start a new guest: an old guest that an earlier move
+    left elsewhere may run on, and so may the second guest that an evacuation started.
     """
     at, reached, brought = here, [here], False
-    # Nova's API lists the newest first. Rows without a time are in their order.
+    # Nova's API lists the newest first. Rows without a time stay in their order.
     for row in sorted(record.migrations, key=_created_at)[::-1]:
         if row.under_way:
             continue
         if _arrived(row, at, facts):
             brought = brought or row.kind == "live-migration"
-            # PERF: nearly every instance that was moved is where a live migration ended.
+            # PERF: nearly every moved instance is where a live migration ended.
             if row.source_host is None or (brought and not _was_evacuated(record)):
                 return
             at = Place(row.cell, row.source_host, row.source_node or "")
@@ -119,7 +119,7 @@ def _left_open(
         succeeded = row.status in ON_TARGET | ON_SOURCE
         if is_open and not (brought and row.kind != "evacuation"):
             other, ending, on_source = is_open
-            if not any(_same(other, one, facts) for one in reached):
+            if not any(_same(other, place, facts) for place in reached):
                 yield _LeftOpen(row, other, ending, on_source and at is here)
         if succeeded and (is_open or not _starts_at(row, at, facts)):
             return
@@ -146,9 +146,9 @@ def _starts_at(row: Migration, at: Place, facts: Facts) -> bool:
 def _is_open(
     row: Migration, at: Place, given_up: bool, facts: Facts
 ) -> tuple[Place, EndOfMove, bool] | None:
-    """The other host on which a move may have left the guest, why, and whether the move started on
-    the host on which Nova has it; None if it leaves nothing open. A move that failed between two
-    other hosts says nothing.
+    """The other host where a move may have left the guest, why, and if it started on Nova's host.
+
+    None: the move leaves nothing open. A failed move between two other hosts leaves nothing open.
     """
     source = _place(row.cell, row.source_host, row.source_node, facts)
     target = _place(row.cell, row.target_host, row.target_node, facts)
@@ -169,7 +169,7 @@ def _created_at(row: Migration) -> datetime:
 
 
 def _place(cell: str, host: str | None, node: str | None, facts: Facts) -> Place | None:
-    """A host that a migration names; as its compute node is called now, if that is known."""
+    """A host that a migration names, by the present name of its compute node if that is known."""
     if not host:
         return None
     nodes = facts.nodes_by_uuid.get(root_of(cell, host, node, facts) or "", ())
@@ -180,33 +180,34 @@ def _place(cell: str, host: str | None, node: str | None, facts: Facts) -> Place
     )
 
 
-def _same(one: Place | None, other: Place, facts: Facts) -> bool:
-    if one is None:
+def _same(place: Place | None, other: Place, facts: Facts) -> bool:
+    if place is None:
         return False
-    roots = (one.root(facts), other.root(facts))
+    roots = (place.root(facts), other.root(facts))
     if None not in roots:
         return roots[0] == roots[1]
-    return one.host.casefold() == other.host.casefold()
+    return place.host.casefold() == other.host.casefold()
 
 
 def _that_count(
     moves: list[_LeftOpen], here: Place, record: InstanceRecord, facts: Facts
 ) -> list[_LeftOpen]:
-    """The moves that matter, those that succeeded first: something says that the guest is there.
+    """The moves that matter, the successful ones first: those with a sign that the guest is there.
 
-    A claim there does, or a guest; or else, of moves that left this host, that nothing of it is
-    held. Otherwise claims and Nova agree, and a move that failed long ago is no reason for doubt.
+    The sign is a claim or a guest there. If there is none, and nothing of this host is held, the
+    moves that left it matter. Otherwise claims and Nova agree, and a move that failed long ago is
+    no reason for doubt.
     """
     roots = frozenset[str]().union(*map(facts.roots_of, (record.own, *record.moves.values())))
     guests = [row.host for row in record.domains if row.active]
     there = [
-        one
-        for one in moves
-        if one.other.root(facts) in roots or any(_is_on(host, one.other) for host in guests)
+        row
+        for row in moves
+        if row.other.root(facts) in roots or any(_is_on(host, row.other) for host in guests)
     ]
     if not there and here.root(facts) not in roots:
-        there = [one for one in moves if one.from_here]
-    return sorted(there, key=lambda one: one.move.status not in ON_TARGET | ON_SOURCE)
+        there = [row for row in moves if row.from_here]
+    return sorted(there, key=lambda row: row.move.status not in ON_TARGET | ON_SOURCE)
 
 
 def _is_on(host: str, place: Place) -> bool:
@@ -219,20 +220,24 @@ def _found(
     """The place where the hypervisors found the guest; None if they do not tell.
 
     A hypervisor that answered and has no such domain, running or defined, is proof. After a cold
-    move both hosts may have a definition, or none: only a guest that runs says where it is.
+    move both hosts may have a definition, or neither: only a running guest shows its place.
     """
     if any(not row.ours for row in record.domains):
-        # SAFETY: somebody else made a domain with its uuid: which one is its guest is not known.
+        # SAFETY: somebody else made a domain with this uuid, so it is not known which is the guest.
         return None
     left = []
-    for one in places:
-        there = [row for row in record.domains if _is_on(row.host, one)]
-        if not facts.hypervisor_answered(one.host) or any(row.active or not cold for row in there):
-            left.append(one)
+    for place in places:
+        there = [row for row in record.domains if _is_on(row.host, place)]
+        if not facts.hypervisor_answered(place.host) or any(
+            row.active or not cold for row in there
+        ):
+            left.append(place)
     running = [
-        one for one in left if any(row.active for row in record.domains if _is_on(row.host, one))
+        place
+        for place in left
+        if any(row.active for row in record.domains if _is_on(row.host, place))
     ]
-    all_answered = all(facts.hypervisor_answered(one.host) for one in left)
+    all_answered = all(facts.hypervisor_answered(place.host) for place in left)
     if len(left) > 1 and len(running) == 1 and all_answered:
         return running[0]
     return left[0] if len(left) == 1 and (running or not cold) else None
@@ -240,7 +245,7 @@ def _found(
 
 def _silence(places: tuple[Place, ...], record: InstanceRecord, facts: Facts) -> Reason:
     """Why the hypervisors do not tell where the guest is."""
-    hosts = [one.host for one in places]
+    hosts = [place.host for place in places]
     silent = [host for host in hosts if not facts.hypervisor_answered(host)]
     if silent:
         return because("ask-hypervisors", hosts=tuple(silent))
@@ -249,8 +254,8 @@ def _silence(places: tuple[Place, ...], record: InstanceRecord, facts: Facts) ->
     return because("hypervisors-undecided", states=said)
 
 
-def _of_move(one: _LeftOpen, instance: Instance) -> Reason:
-    row = one.move
+def _of_move(left_open: _LeftOpen, instance: Instance) -> Reason:
+    row = left_open.move
     return because(
         "move-left-open",
         kind=row.kind,
@@ -259,5 +264,5 @@ def _of_move(one: _LeftOpen, instance: Instance) -> Reason:
         status=row.status,
         host=instance.host,
         vm_state=instance.vm_state,
-        ending=one.ending.why,
+        ending=left_open.ending.why,
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A request and hosts in, how many hosts each of Nova's filters leaves out. Pure."""
+"""Explain a request: how many hosts each of Nova's filters leaves out. Pure."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ NODES = "compute nodes of enabled cells"
 
 @dataclass(frozen=True, slots=True)
 class FilterStep:
-    """A filter of Nova's, how many hosts were left after it, and what those lack that it left out.
+    """A filter of Nova's, how many hosts it left, and what the hosts lack that it left out.
 
-    `nearest` are a few of these, with the fewest filters against them first, by name.
+    `nearest` are a few of these, by name, with the fewest filters against them first.
     `left_without` is how many hosts all other filters leave. A filter that is not `known` here
-    leaves out nobody.
+    leaves out no host.
     """
 
     name: str
@@ -31,7 +31,7 @@ class FilterStep:
 
 @dataclass(frozen=True, slots=True)
 class Filtered:
-    """What Nova's filters leave. `passing` are the hosts, of all that there are, that pass all."""
+    """The hosts that Nova's filters leave. `passing` are all hosts that pass every filter."""
 
     steps: tuple[FilterStep, ...]
     left: int
@@ -39,7 +39,7 @@ class Filtered:
 
     @property
     def unknown(self) -> tuple[str, ...]:
-        """The filters of which it is not known here what they leave out."""
+        """The filters whose effect is not known here."""
         return tuple(step.name for step in self.steps if not step.known)
 
 
@@ -50,19 +50,20 @@ def filtered(
     options: SchedulerOptions,
     now: datetime,
 ) -> Filtered:
-    """What the filters leave of the candidates, by uuid, that Placement names.
+    """What the filters leave of Placement's candidates, which are given by uuid.
 
     `hosts` are the compute nodes of enabled cells: Nova drops other candidates.
     """
     filters = _filters(request, options, now)
     judged = {
-        host.uuid: _Judged(host.host, _faults(request, host, filters, options)) for host in hosts
+        host.uuid: _HostFaults(host.host, _faults(request, host, filters, options))
+        for host in hosts
     }
     left = [judged[uuid] for uuid in candidates if uuid in judged]
     every = left
     steps = [FilterStep(NODES, len(left), len(candidates) - len(left))]
-    for at, (name, known) in enumerate((name, one is not None) for name, one in filters):
-        lost = sorted((host for host in left if host.faults[at]), key=_Judged.rank)
+    for at, (name, known) in enumerate((name, check is not None) for name, check in filters):
+        lost = sorted((host for host in left if host.faults[at]), key=_HostFaults.rank)
         before, left = len(left), [host for host in left if not host.faults[at]]
         nearest = tuple((host.name, host.faults[at]) for host in lost[:NEAREST_MAX])
         without = sum(host.passes_without(at) for host in every)
@@ -73,7 +74,7 @@ def filtered(
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
+class _HostFaults:
     """A host by name, and what it lacks for each filter."""
 
     name: str
@@ -89,14 +90,14 @@ class _Judged:
 def _filters(
     request: ScheduleRequest, options: SchedulerOptions, now: datetime
 ) -> list[tuple[str, Filter | None]]:
-    """What a request says of hosts by itself, and then the filters that are enabled."""
+    """The request's own conditions on hosts, and then the enabled filters."""
     found: list[tuple[str, Filter | None]] = []
     if request.cell is not None:
         found.append(("the cell of the server", _in_cell))
     if request.ignored:
         found.append(("hosts to leave out", _not_ignored))
     if request.forced_hosts or request.forced_nodes:
-        # PARITY: a host that is forced is asked nothing else.
+        # PARITY: forced hosts skip all other filters.
         return [*found, ("hosts that are forced", _forced)]
     return found + [(name, filter_named(name, request, now)) for name in options.enabled_filters]
 
@@ -106,12 +107,12 @@ def _in_cell(request: ScheduleRequest, host: SchedulerHost, _: SchedulerOptions)
 
 
 def _not_ignored(request: ScheduleRequest, host: SchedulerHost, _: SchedulerOptions) -> str:
-    ignored = {one.lower() for one in request.ignored}
+    ignored = {name.lower() for name in request.ignored}
     return "the server is there" if host.host.lower() in ignored else ""
 
 
 def _forced(request: ScheduleRequest, host: SchedulerHost, _: SchedulerOptions) -> str:
-    hosts, nodes = {one.lower() for one in request.forced_hosts}, {*request.forced_nodes}
+    hosts, nodes = {name.lower() for name in request.forced_hosts}, {*request.forced_nodes}
     right = (not hosts or host.host.lower() in hosts) and (not nodes or host.node in nodes)
     return "" if right else "another host is asked for"
 
@@ -122,16 +123,16 @@ def _faults(
     filters: Iterable[tuple[str, Filter | None]],
     options: SchedulerOptions,
 ) -> tuple[str, ...]:
-    return tuple(fault_of(request, host, one, options) for _, one in filters)
+    return tuple(fault_of(request, host, check, options) for _, check in filters)
 
 
 def fault_of(
-    request: ScheduleRequest, host: SchedulerHost, one: Filter | None, options: SchedulerOptions
+    request: ScheduleRequest, host: SchedulerHost, check: Filter | None, options: SchedulerOptions
 ) -> str:
-    """What a host lacks for a filter; empty: nothing, or it is not known here."""
-    if one is None:
+    """What a host lacks for a filter; empty if it lacks nothing, or if this is not known here."""
+    if check is None:
         return ""
     try:
-        return one(request, host, options)
+        return check(request, host, options)
     except (ValueError, TypeError) as error:
         return f"Nova cannot compare it: {error}"

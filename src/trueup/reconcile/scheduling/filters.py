@@ -115,7 +115,7 @@ def _aggregate_owner(request: ScheduleRequest, host: SchedulerHost, _: Scheduler
 
 def _aggregate_flavor(request: ScheduleRequest, host: SchedulerHost, _: SchedulerOptions) -> str:
     lists = values(host, "instance_type")
-    names = {name.strip() for one in lists for name in one.split(",")}
+    names = {name.strip() for text in lists for name in text.split(",")}
     others = ", ".join(sorted(names))
     return "" if not lists or request.flavor.name in names else f"an aggregate is for {others}"
 
@@ -184,7 +184,7 @@ FILTERS: Mapping[str, Filter] = {
         lambda host, options: least(host, "max_io_ops_per_host", options.max_io_ops_per_host)
     ),
 }
-# What these filters look for; a request that asks for nothing of it passes them.
+# What these filters look for: a request without any of it passes them.
 _ONLY_IF: Mapping[str, Callable[[ScheduleRequest], bool]] = {
     "NUMATopologyFilter": lambda request: request.numa,
     "PciPassthroughFilter": lambda request: request.pci,
@@ -194,7 +194,7 @@ _ONLY_IF: Mapping[str, Callable[[ScheduleRequest], bool]] = {
 
 
 def filter_named(name: str, request: ScheduleRequest, now: datetime) -> Filter | None:
-    """The filter with this name; None: what it decides of this request is not known here."""
+    """The filter with this name; None: its effect on this request is not known here."""
     if name == "ComputeFilter":
         return compute(now)
     if name in _ONLY_IF and not _ONLY_IF[name](request):

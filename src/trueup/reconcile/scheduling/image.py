@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an image asks of a hypervisor: architecture, type, mode, version. Pure.
+"""What an image requires of a hypervisor: architecture, type, mode, version. Pure.
 
 PARITY: as nova.scheduler.filters.image_props_filter, with the other names of nova.objects.fields.
 """
@@ -23,18 +23,18 @@ _PREDICATE = re.compile(r"^\s*(==|!=|<=|>=|<|>)\s*([\d.]+)\s*$")
 
 
 def unsupported(image: Mapping[str, str], host: SchedulerHost, default_architecture: str) -> str:
-    """What of the image the host does not support; empty: it supports it."""
+    """What the host does not support of an image; empty if it supports everything."""
     asked = (
         _canonical(image.get("hw_architecture") or default_architecture, _ARCHITECTURES),
         _canonical(image.get("img_hv_type", ""), _HYPERVISORS),
         _canonical(image.get("hw_vm_mode", ""), _MODES),
     )
-    wanted = [one for one in asked if one]
+    wanted = [value for value in asked if value]
     if not wanted:
         return ""
     if not host.supported:
         return "says nothing of what it supports"
-    if not any(all(one in row for one in wanted) for row in host.supported):
+    if not any(all(value in row for value in wanted) for row in host.supported):
         known = "; ".join(" ".join(row) for row in host.supported)
         return f"supports {known}, not {' '.join(wanted)}"
     version = image.get("img_hv_requested_version", "")
@@ -61,7 +61,7 @@ def _dotted(version: int) -> str:
 
 
 def _satisfied(wanted: str, version: int) -> bool:
-    """Whether a version is in a range such as `>=6.0,<7.2`. Raises ValueError. 0 is not known."""
+    """Whether a version is in a range such as `>=6.0,<7.2`; 0: unknown. Raises ValueError."""
     if not version:
         return True
     compared = _parts(_dotted(version))
@@ -84,7 +84,7 @@ def _satisfied(wanted: str, version: int) -> bool:
 
 
 def _parts(text: str) -> list[int]:
-    parts = [int(one) for one in text.split(".")]
+    parts = [int(number) for number in text.split(".")]
     # 6.2 is 6.2.0.
     while parts and not parts[-1]:
         parts.pop()

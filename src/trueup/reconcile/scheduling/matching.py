@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an extra spec asks of a value, such as `>= 4` or `<in> sse4`. Pure.
+"""What an extra spec requires of a value, such as `>= 4` or `<in> sse4`. Pure.
 
 PARITY: as nova.scheduler.filters.extra_specs_ops and compute_capabilities_filter.
 """
@@ -36,7 +36,7 @@ _OPERATORS: Mapping[str, _Compare] = {
 
 
 def matches(value: str, wanted: str) -> bool:
-    """Whether a value is as an extra spec asks. Raises ValueError where Nova fails as well."""
+    """Whether a value meets an extra spec. Raises ValueError where Nova fails as well."""
     first, *others = wanted.split() or [""]
     if first == "<or>":
         # The words at odd places are `<or>` again.
@@ -49,7 +49,7 @@ def matches(value: str, wanted: str) -> bool:
 
 
 def capability(host: SchedulerHost, path: Sequence[str]) -> Any:
-    """What a host says under a name, and names below it; None: nothing."""
+    """The capability of a host at a path of names; or None."""
     first, *below = path
     found = host.attributes.get(first)
     if found is None:
@@ -65,5 +65,5 @@ def capability(host: SchedulerHost, path: Sequence[str]) -> Any:
 
 
 def has_capability(host: SchedulerHost, name: str) -> bool:
-    """Whether a host says anything of a name without a namespace."""
+    """Whether a host has a capability with a name without a namespace."""
     return name in host.attributes or name in host.stats or name == "stats"

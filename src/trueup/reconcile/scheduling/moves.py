@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The request that Nova's conductor makes of the first one when a server is to move. Pure."""
+"""The request for a move: Nova's conductor makes it of a server's first request. Pure."""
 
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -28,8 +28,8 @@ def moved(
 ) -> ScheduleRequest:
     """The request for this move. Raises MoveImpossible.
 
-    PARITY: forced hosts are forgotten, and it stays in its cell: to be resized across cells, a
-    policy has to allow it.
+    PARITY: Nova forgets forced hosts, and keeps the server in its cell: a resize across cells needs
+    a policy that allows it.
     """
     if move.kind == "unshelve":
         if server.vm_state != _UNSHELVED:
@@ -51,5 +51,5 @@ def moved(
     )
 
 
-# Properties of which Nova makes a NUMA topology.
+# Properties from which Nova makes a NUMA topology.
 _OF_NUMA = ("hw:numa_", "hw:cpu_policy", "hw:mem_page_size", "hw:cpu_dedicated_mask", "hw:pmem")

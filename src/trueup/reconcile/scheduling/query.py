@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The query to Placement that Nova's scheduler makes of a request. Pure.
+"""The query: what Nova's scheduler asks Placement for a request. Pure.
 
 PARITY: as nova.scheduler.request_filter; tests/differential/test_scheduler_query.py compares.
 """
@@ -16,9 +16,9 @@ from trueup.reconcile.facts import (
 )
 from trueup.reconcile.reasons import Reason, because
 
-# The first nova-compute that reports the trait: before all have it, no query asks for it.
+# Since this version nova-compute reports the trait. Before all have it, no query requires it.
 _OWNER_SINCE = 73
-# Image properties of which each value has a trait, and the prefix of that.
+# Image properties whose values each have a trait, and the prefix of that trait.
 _IMAGE_TRAITS = {
     "hw_cdrom_bus": "COMPUTE_STORAGE_BUS",
     "hw_disk_bus": "COMPUTE_STORAGE_BUS",
@@ -43,8 +43,8 @@ class Refused(Exception):
 class Query:
     """The query; with `fallback` Nova asks a second time, for VCPU in place of PCPU.
 
-    `limited`: it asks for a limited number of candidates. `open` says what else it may ask for that
-    Nova's databases do not hold.
+    `limited`: it asks for a limited number of candidates. `open` says what else it may ask for,
+    which Nova's databases do not show.
     """
 
     text: str
@@ -91,12 +91,16 @@ def _demands(
 ) -> Demands:
     member_of = []
     if options.limit_tenants_to_placement_aggregate:
-        owned = [one.uuid for one in aggregates if _is_owned(one, request.project)]
+        owned = [
+            aggregate.uuid for aggregate in aggregates if _is_owned(aggregate, request.project)
+        ]
         if not owned and options.placement_aggregate_required_for_tenants:
             raise Refused(because("project-without-aggregate", project=request.project))
         member_of.append(owned)
     if request.zone:
-        member_of.append([one.uuid for one in aggregates if _in_zone(one, request.zone)])
+        member_of.append(
+            [aggregate.uuid for aggregate in aggregates if _in_zone(aggregate, request.zone)]
+        )
     nodes = [host.uuid for host in hosts if _is_forced(host, request)]
     if (request.forced_hosts or request.forced_nodes) and not nodes:
         named = (*request.forced_hosts, *request.forced_nodes)
@@ -105,7 +109,7 @@ def _demands(
         root_required=frozenset(
             (*_traits_of_settings(request, options), *_traits_of_hardware(request, hosts))
         ),
-        member_of=tuple(tuple(sorted(one)) for one in member_of if one),
+        member_of=tuple(tuple(sorted(uuids)) for uuids in member_of if uuids),
         not_member_of=tuple(sorted(_isolated(request, options, aggregates))),
         in_tree=nodes[0] if len(nodes) == 1 else None,
     )
@@ -121,7 +125,7 @@ def _in_zone(aggregate: HostAggregate, zone: str) -> bool:
 
 
 def _is_forced(host: SchedulerHost, request: ScheduleRequest) -> bool:
-    """Nova asks for the first of the hosts, and of the nodes, that are forced."""
+    """Whether a host is the first forced host, and the first forced node: Nova asks for these."""
     by_host = not request.forced_hosts or host.host == request.forced_hosts[0]
     by_node = not request.forced_nodes or host.node == request.forced_nodes[0]
     return bool(request.forced_hosts or request.forced_nodes) and by_host and by_node
@@ -130,19 +134,21 @@ def _is_forced(host: SchedulerHost, request: ScheduleRequest) -> bool:
 def _isolated(
     request: ScheduleRequest, options: SchedulerOptions, aggregates: Iterable[HostAggregate]
 ) -> Iterator[str]:
-    """The aggregates that require a trait for which the request does not ask."""
+    """The aggregates that require a trait that the request does not ask for."""
     if not options.enable_isolated_aggregate_filtering:
         return
     groups = required_traits(request.flavor, request.image)
     if isinstance(groups, Unknown):
         raise Refused(groups.reason)
     asked = {f"trait:{name}" for group in groups.values() for name in group.required}
-    for one in aggregates:
+    for aggregate in aggregates:
         keys = {
-            k for k, value in one.metadata.items() if k.startswith("trait:") and value == "required"
+            k
+            for k, value in aggregate.metadata.items()
+            if k.startswith("trait:") and value == "required"
         }
         if keys - asked:
-            yield one.uuid
+            yield aggregate.uuid
 
 
 def _traits_of_settings(request: ScheduleRequest, options: SchedulerOptions) -> Iterator[str]:
@@ -170,7 +176,7 @@ def _traits_of_hardware(request: ScheduleRequest, hosts: Iterable[SchedulerHost]
             yield f"COMPUTE_EPHEMERAL_ENCRYPTION_{kind.upper()}"
     if _either(specs, image, "sound_model") == "virtio":
         yield "COMPUTE_SOUND_MODEL_VIRTIO"
-    # The scheduler is taken for as new as the newest nova-compute.
+    # We assume that the scheduler is as new as the newest nova-compute.
     if max(versions, default=0) >= _OWNER_SINCE and _either(specs, image, "tpm_version"):
         security = specs.get("hw:tpm_secret_security") or "user"
         yield f"COMPUTE_SECURITY_TPM_SECRET_SECURITY_{security.upper()}"

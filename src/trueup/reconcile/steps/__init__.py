@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps: what a plan writes: targets with their states, the guards, and both as a step."""
+"""Steps: what a plan writes. A step has targets with their states, and guards."""
 
 from trueup.reconcile.steps.growth import growth, releases, step_growth
 from trueup.reconcile.steps.guards import (

@@ -9,14 +9,14 @@ from trueup.reconcile.steps.targets import held_in
 
 
 def growth(before: Allocations | None, after: Allocations | None) -> dict[tuple[str, str], int]:
-    """How much more is held afterwards (negative: less), by provider and resource class."""
+    """By how much the holding grows (negative: shrinks), by provider and resource class."""
     old, new = _flat(before.amounts if before else {}), _flat(after.amounts if after else {})
     changes = {key: new.get(key, 0) - old.get(key, 0) for key in old.keys() | new.keys()}
     return {key: amount for key, amount in sorted(changes.items()) if amount}
 
 
 def step_growth(step: Step) -> dict[tuple[str, str], int]:
-    """How much more all consumers of a step hold afterwards, by provider and resource class."""
+    """By how much the holdings of all its consumers grow, by provider and resource class."""
     total: dict[tuple[str, str], int] = {}
     for before, after in _sides(step.changes):
         for key, amount in growth(before, after).items():
@@ -32,9 +32,9 @@ def releases(step: Step) -> bool:
 
 def _sides(changes: Iterable[Change]) -> list[tuple[Allocations | None, Allocations | None]]:
     return [
-        (held_in(change.before).get(one), held_in(change.after).get(one))
+        (held_in(change.before).get(consumer), held_in(change.after).get(consumer))
         for change in changes
-        for one in consumers_in(change)
+        for consumer in consumers_in(change)
     ]
 
 

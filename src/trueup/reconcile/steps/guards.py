@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Guards: every condition that a step can rest on, as frozen values of a plan.
+"""Guards: every condition that a step can have, as frozen values of a plan.
 
-`runs/guard_checks` reads each again right before the step is written.
+`runs/guard_checks` reads each guard again just before the step is written.
 """
 
 import msgspec
@@ -11,7 +11,7 @@ from trueup.reconcile.steps.targets import Target, Version
 
 
 class MigrationState(msgspec.Struct, frozen=True, tag="migration"):
-    """Guard: a migration of this instance still has this status."""
+    """Guard: this migration of this instance still has this status."""
 
     cell: str
     instance: str
@@ -20,7 +20,7 @@ class MigrationState(msgspec.Struct, frozen=True, tag="migration"):
 
 
 class VersionIs(msgspec.Struct, frozen=True, tag="version"):
-    """Guard: another target, which the step does not change, still has this version."""
+    """Guard: a target that the step does not change still has this version."""
 
     target: Target
     version: Version
@@ -64,7 +64,7 @@ class AggregatesOfHost(msgspec.Struct, frozen=True, tag="host-aggregates"):
 
 
 class NotShared(msgspec.Struct, frozen=True, tag="not-shared"):
-    """Guard: no provider shares what it has with the members of these aggregates (their uuids)."""
+    """Guard: no provider shares resources with the members of these aggregates (their uuids)."""
 
     aggregates: tuple[str, ...]
 
@@ -80,8 +80,8 @@ class NodeIs(msgspec.Struct, frozen=True, tag="compute-node"):
 class NodeGone(msgspec.Struct, frozen=True, tag="node-gone"):
     """Guard: no cell has a compute node with this uuid or name, and the host has no service.
 
-    An empty `host`: whether the host has a service does not matter. An empty `name`: neither does a
-    namesake, as where the host has another compute node now, which may have the same name.
+    An empty `host`: a service does not matter. An empty `name`: a node of the same name does not
+    matter, because the host may now have another compute node with this name.
     """
 
     node: str
@@ -97,13 +97,13 @@ class HostEmpty(msgspec.Struct, frozen=True, tag="host-empty"):
 
 
 class AgentsDown(msgspec.Struct, frozen=True, tag="agents-down"):
-    """Guard: Neutron has no network agent on a host that is alive."""
+    """Guard: Neutron has no live network agent on a host."""
 
     host: str
 
 
 class NoInstance(msgspec.Struct, frozen=True, tag="no-instance"):
-    """Guard: no cell has an instance, or a migration, of this uuid, and it has no build request."""
+    """Guard: no cell has an instance or a migration with this uuid; it has no build request."""
 
     uuid: str
 

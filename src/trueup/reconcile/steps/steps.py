@@ -24,7 +24,7 @@ from trueup.reconcile.steps.targets import (
 class Change(msgspec.Struct, frozen=True):
     """Take a target from `before` to `after`, if it still has this version.
 
-    None on either side: the target does not exist then.
+    None: the target does not exist before, or after.
     """
 
     target: Target
@@ -34,9 +34,9 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Step(msgspec.Struct, frozen=True):
-    """Changes that are all written or all taken back, while every guard holds.
+    """Changes that are all written or all undone, while every guard holds.
 
-    `because` are the ids of the findings that it remedies; `needs` the ids of earlier steps that
+    `because` has the ids of the findings that it remedies, and `needs` the ids of the steps that
     must be done before.
     """
 
@@ -49,7 +49,9 @@ class Step(msgspec.Struct, frozen=True):
     @property
     def consumers(self) -> tuple[str, ...]:
         """The consumers whose allocations it changes, in order."""
-        return tuple(sorted({one for change in self.changes for one in consumers_in(change)}))
+        return tuple(
+            sorted({consumer for change in self.changes for consumer in consumers_in(change)})
+        )
 
     @property
     def subjects(self) -> frozenset[str]:
@@ -71,19 +73,18 @@ def allocations_step(
     because: tuple[str, ...],
     guards: tuple[Guard, ...],
 ) -> Step:
-    """The step that takes consumers, all at once, from what they hold in these facts to `after`.
+    """The step that changes holdings, all at once, from those in `facts.holdings` to `after`.
 
-    `facts.holdings` has each of them. The version is the consumers' generations. The generations of
-    providers are no guard: on a busy host they change all the time, and Placement itself checks the
-    capacity.
+    The version is the consumers' generations. The generations of providers are no guard: on a busy
+    host they change all the time, and Placement itself checks the capacity.
     """
     consumers = tuple(sorted(after))
-    holdings = {one: facts.holdings[one] for one in consumers}
+    holdings = {consumer: facts.holdings[consumer] for consumer in consumers}
     change = Change(
         target=AllocationsOf(consumers),
-        before=Held({one: row.allocations for one, row in holdings.items()}),
-        after=Held({one: after[one] for one in consumers}),
-        version={one: row.generation for one, row in holdings.items()},
+        before=Held({consumer: row.allocations for consumer, row in holdings.items()}),
+        after=Held({consumer: after[consumer] for consumer in consumers}),
+        version={consumer: row.generation for consumer, row in holdings.items()},
     )
     return step_of((change,), guards, because)
 
@@ -94,7 +95,7 @@ def step_of(
     because: tuple[str, ...],
     needs: tuple[str, ...] = (),
 ) -> Step:
-    """A step with an id made from what it changes first."""
+    """A step whose id is made from its first change."""
     target = changes[0].target
     kind = target.__struct_config__.tag
     first, *others = parts_of(target)
@@ -105,8 +106,8 @@ def step_of(
 def swapped(step: Step, versions: Sequence[Version]) -> Step:
     """The inverse step, for changes that left these versions.
 
-    Only the guards of instances are kept, without the time of their last update: an undo may come
-    long after, and instances may have been updated rightly since.
+    It keeps only the guards of instances, without the time of their last update: an undo may come
+    long after, and instances may rightly have been updated since.
     """
     pairs = zip(step.changes, versions, strict=True)
     changes = tuple(
@@ -118,7 +119,7 @@ def swapped(step: Step, versions: Sequence[Version]) -> Step:
 
 
 def at_versions(step: Step, versions: Sequence[Version]) -> Step:
-    """The same step, for targets that are at these versions."""
+    """This step, for targets that have these versions."""
     pairs = zip(step.changes, versions, strict=True)
     changes = tuple(msgspec.structs.replace(change, version=version) for change, version in pairs)
     return msgspec.structs.replace(step, changes=changes)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Targets: everything that a step can change, each with its state, as frozen values of a plan.
+"""Targets: everything that a step can change, with their states, as frozen values of a plan.
 
-Each kind of target has one file in changes/ that reads and writes it.
+One file in changes/ reads and writes each kind of target.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ Version = Mapping[str, int | str | None]
 
 
 class AllocationsOf(msgspec.Struct, frozen=True, tag="allocations"):
-    """All that these consumers hold. Several of them are written at once or not at all."""
+    """All that these consumers hold. Several consumers are written at once or not at all."""
 
     consumers: tuple[str, ...]
 
@@ -75,8 +75,8 @@ Discard = Literal["guest", "nvram", "managed-save"]
 class DomainDefinition(msgspec.Struct, frozen=True, omit_defaults=True, tag="domain"):
     """Target: the definition of a libvirt domain on a host.
 
-    `discards` is what may be lost if it is removed. SAFETY: without "guest" the definition of a
-    domain whose guest runs is never removed. Disks are never removed.
+    `discards` is what a removal may lose. SAFETY: without "guest", a plan never
+    removes the definition of a running guest. Disks are never removed.
     """
 
     host: str
@@ -87,8 +87,8 @@ class DomainDefinition(msgspec.Struct, frozen=True, omit_defaults=True, tag="dom
 class WholeProvider(msgspec.Struct, frozen=True, tag="whole-provider"):
     """Target: whether a resource provider exists, with its inventories, traits and aggregates.
 
-    Without `aggregates` it does not matter which it is in: Nova takes the provider of a compute
-    service out of them before it deletes it, and may fail in between.
+    Without `aggregates`, its aggregates do not matter: Nova removes a compute service's provider
+    from them before it deletes the provider, and may fail in between.
     """
 
     provider: str
@@ -102,20 +102,20 @@ Target = (
 
 
 class Held(msgspec.Struct, frozen=True, tag="allocations"):
-    """What each consumer holds; None: nothing."""
+    """What each consumer holds; None: it holds nothing."""
 
     by_consumer: Mapping[str, Allocations | None]
 
 
 class ProviderFields(msgspec.Struct, frozen=True, tag="provider"):
-    """What a provider is called, and what it is part of; a root has no parent."""
+    """The name and the parent of a provider; a root has no parent."""
 
     name: str
     parent: str | None = None
 
 
 class InventoryFields(msgspec.Struct, frozen=True):
-    """One inventory as Placement keeps it."""
+    """One inventory, as Placement keeps it."""
 
     total: int
     reserved: int
@@ -175,12 +175,12 @@ class DomainText(msgspec.Struct, frozen=True, tag="domain"):
         return sha256(msgspec.json.encode(self)).hexdigest()
 
 
-# Resource class → field → value, as Placement's API has them (`total`, `allocation_ratio`, ...).
+# Resource class → field → value, as in Placement's API (`total`, `allocation_ratio`, ...).
 InventoryValues = Mapping[str, Mapping[str, int | float]]
 
 
 class ProviderContents(msgspec.Struct, frozen=True, tag="whole-provider"):
-    """A provider without its allocations and children: it has none of these when it is deleted."""
+    """A provider without allocations and children: when it is deleted, it has none."""
 
     name: str
     parent: str | None
@@ -190,8 +190,7 @@ class ProviderContents(msgspec.Struct, frozen=True, tag="whole-provider"):
 
     @property
     def digest(self) -> str:
-        """Its version. The generation would not do: a plan first releases allocations, and each of
-        these writes raises the generation."""
+        """Its version. Not the generation: a plan first releases allocations, which raises it."""
         return sha256(msgspec.json.encode(self, order="deterministic")).hexdigest()
 
 
@@ -207,7 +206,7 @@ def digest(state: msgspec.Struct | None) -> str | None:
 
 
 def parts_of(target: Target) -> tuple[str, ...]:
-    """The subjects of a target, by uuid or name. A reshape is counted by its consumers."""
+    """The subjects of a target, by uuid or name. The subjects of a reshape are its consumers."""
     match target:
         case AllocationsOf(consumers):
             return consumers
@@ -218,11 +217,11 @@ def parts_of(target: Target) -> tuple[str, ...]:
         case PortBinding(uuid):
             return (uuid,)
         case DomainDefinition(host, uuid):
-            # Several hosts may have a domain with the uuid of one instance.
+            # Several hosts may have a domain of one instance, with its uuid.
             return (f"{uuid}@{host}",)
     return (target.provider,)
 
 
 def held_in(state: State | None) -> Mapping[str, Allocations | None]:
-    """What a state says that consumers hold; nothing, if it is about something else."""
+    """What consumers hold by a state; empty if the state is not about allocations."""
     return state.by_consumer if isinstance(state, Held | TreeContents) else {}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The file of acknowledgements, in TOML: a table `[[acknowledged]]` for each.
 
-It is an operator's file, to be kept in git: `add` appends to it, and changes nothing else of it.
+The file belongs to the operator, who keeps it in git: `add` appends to it and changes nothing else.
 """
 
 import json
@@ -17,7 +17,7 @@ from trueup.reconcile.verdicts.acknowledgements import Acknowledgement
 
 @dataclass(eq=False)
 class AcknowledgementsUnreadable(Exception):
-    """The file is named and not there, or holds something else."""
+    """The named file does not exist, or does not hold acknowledgements."""
 
     path: str
     reason: str
@@ -37,7 +37,7 @@ def load(path: Path) -> tuple[Acknowledgement, ...]:
         raise AcknowledgementsUnreadable(str(path), str(error)) from error
 
 
-def add(path: Path, one: Acknowledgement) -> None:
+def add(path: Path, acknowledgement: Acknowledgement) -> None:
     """Append an acknowledgement to a file, which need not exist.
 
     Raises AcknowledgementsUnreadable, FileUnwritable.
@@ -46,7 +46,7 @@ def add(path: Path, one: Acknowledgement) -> None:
     if path.exists():
         load(path)
         before = path.read_text().rstrip("\n") + "\n\n"
-    text = before + _table(one)
+    text = before + _table(acknowledgement)
     # SAFETY: a file that cannot be read would end every later audit.
     _parsed(path, text)
     files.write(path, text.encode())
@@ -59,33 +59,33 @@ def _parsed(path: Path, text: str) -> tuple[Acknowledgement, ...]:
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise AcknowledgementsUnreadable(str(path), str(error)) from error
     named = {key for table in content.get("acknowledged", ()) for key in table}
-    if unknown := sorted(named - {one.name for one in fields(Acknowledgement)}):
+    if unknown := sorted(named - {field.name for field in fields(Acknowledgement)}):
         raise AcknowledgementsUnreadable(str(path), f"it has an unknown field: {unknown[0]}")
-    empty = next((one for one in found if not one.name or not one.reason.strip()), None)
+    empty = next((row for row in found if not row.name or not row.reason.strip()), None)
     if empty is not None:
         raise AcknowledgementsUnreadable(str(path), f"{empty.kind} has no name or no reason")
-    odd = next((one for one in found if (one.kind == "port-provider") != bool(one.provider)), None)
+    odd = next((row for row in found if (row.kind == "port-provider") != bool(row.provider)), None)
     if odd is not None:
         needed = "port-provider needs a provider" if not odd.provider else "takes no provider"
         raise AcknowledgementsUnreadable(str(path), f"{odd.kind} {odd.name}: {needed}")
     return found
 
 
-def _table(one: Acknowledgement) -> str:
+def _table(acknowledgement: Acknowledgement) -> str:
     lines = [
         "[[acknowledged]]",
-        f"kind = {_quoted(one.kind)}",
-        f"name = {_quoted(one.name)}",
-        f"reason = {_quoted(one.reason)}",
-        f"until = {one.until.isoformat()}",
+        f"kind = {_quoted(acknowledgement.kind)}",
+        f"name = {_quoted(acknowledgement.name)}",
+        f"reason = {_quoted(acknowledgement.reason)}",
+        f"until = {acknowledgement.until.isoformat()}",
     ]
-    if one.provider:
-        lines.append(f"provider = {_quoted(one.provider)}")
-    if one.by:
-        lines.append(f"by = {_quoted(one.by)}")
+    if acknowledgement.provider:
+        lines.append(f"provider = {_quoted(acknowledgement.provider)}")
+    if acknowledgement.by:
+        lines.append(f"by = {_quoted(acknowledgement.by)}")
     return "\n".join(lines) + "\n"
 
 
 def _quoted(text: str) -> str:
-    """A basic string of TOML: the same as of JSON, except that DEL is escaped."""
+    """A basic string of TOML: a JSON string in which DEL is escaped too."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

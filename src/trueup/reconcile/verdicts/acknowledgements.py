@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Acknowledgements: what an operator knows better than the facts, with a reason and an end.
 
-They are shown in every audit. What they answer is no longer "could not check". A finding that is
-acknowledged by its id is muted: it is shown as muted, and nothing is planned for it.
+Every audit shows them. What they answer is no longer "could not check". A finding that is
+acknowledged by its id is muted: audits show it as muted, and plans leave it out.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,8 +19,8 @@ from trueup.reconcile.verdicts.findings import Finding, LeftAlone, Subject, Unch
 # lagging-replica: a cell whose database may be behind, or in which nothing reports.
 # finding: a known finding that is not reported for a while.
 # dead-consumer: a consumer whose instance is gone for good; a plan releases what it holds.
-# unoffered-class: a resource class that flavors ask for, and that no provider is to have.
-# port-provider: the provider from which the resources of a port come, where several are possible.
+# unoffered-class: a resource class that flavors request, and that no provider should have.
+# port-provider: the provider of a port's resources, where several are possible.
 AcknowledgementKind = Literal[
     "host-gone",
     "foreign-owner",
@@ -40,11 +40,11 @@ _SUBJECTS = {
 
 @dataclass(frozen=True, slots=True)
 class Acknowledgement:
-    """What an operator says of a host, cell or resource class (by name), a consumer or port (by
-    uuid) or a finding (by id).
+    """An operator's word on a host, cell or class, a consumer or port, or a finding.
 
-    `until` is the last day on which it counts. `provider` is the name or uuid of the provider that
-    is chosen for a port.
+    `name` is the name of a host, cell or class, the uuid of a consumer or port, or the id of a
+    finding. `until` is the last day on which the word counts. `provider` is the name or uuid of the
+    provider chosen for a port.
     """
 
     kind: AcknowledgementKind
@@ -55,7 +55,7 @@ class Acknowledgement:
     provider: str = ""
 
     def holds(self, day: date) -> bool:
-        """Whether it has not expired; its last day is `until`."""
+        """Whether it has not expired."""
         return day <= self.until
 
     def answers(self, subject: Subject) -> bool:
@@ -86,7 +86,7 @@ class Muted:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The verdicts that are left, what is muted, and every other acknowledgement."""
+    """The verdicts that are left, the muted findings, and all other acknowledgements."""
 
     findings: tuple[Finding, ...]
     unchecked: tuple[Unchecked, ...]
@@ -97,7 +97,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """What an audit says, before anything of it is answered."""
+    """The verdicts of an audit, before acknowledgements answer any."""
 
     findings: Sequence[Finding]
     unchecked: Sequence[Unchecked]
@@ -105,36 +105,36 @@ class Verdicts:
 
 
 def answer(verdicts: Verdicts, acknowledgements: Iterable[Acknowledgement], day: date) -> Answered:
-    """Take from an audit's verdicts what acknowledgements answer; expired ones answer nothing.
+    """Remove the verdicts that acknowledgements answer; expired acknowledgements answer nothing.
 
-    One that mutes a finding is in `muted` with it, and not in `acknowledged`.
+    An acknowledgement that mutes a finding is in `muted`, and not in `acknowledged`.
     """
     rows: list[Acknowledged] = []
     muted: list[Muted] = []
     findings = list(verdicts.findings)
     open_rows, odd_rows = list(verdicts.unchecked), list(verdicts.left_alone)
-    for one in acknowledgements:
-        if not one.holds(day):
-            rows.append(Acknowledged(one, expired=True))
+    for acknowledgement in acknowledgements:
+        if not acknowledgement.holds(day):
+            rows.append(Acknowledged(acknowledgement, expired=True))
             continue
-        known = [Muted(row, one) for row in findings if one.mutes(row)]
-        reasons = [row.reason for row in open_rows if one.answers(row.subject)]
-        reasons += [row.reason for row in odd_rows if one.answers(row.subject)]
-        findings = [row for row in findings if not one.mutes(row)]
-        open_rows = [row for row in open_rows if not one.answers(row.subject)]
-        odd_rows = [row for row in odd_rows if not one.answers(row.subject)]
+        known = [Muted(row, acknowledgement) for row in findings if acknowledgement.mutes(row)]
+        reasons = [row.reason for row in open_rows if acknowledgement.answers(row.subject)]
+        reasons += [row.reason for row in odd_rows if acknowledgement.answers(row.subject)]
+        findings = [row for row in findings if not acknowledgement.mutes(row)]
+        open_rows = [row for row in open_rows if not acknowledgement.answers(row.subject)]
+        odd_rows = [row for row in odd_rows if not acknowledgement.answers(row.subject)]
         muted += known
         if not known:
-            rows.append(Acknowledged(one, expired=False, answered=tuple(reasons)))
+            rows.append(Acknowledged(acknowledgement, expired=False, answered=tuple(reasons)))
     return Answered(tuple(findings), tuple(open_rows), tuple(odd_rows), tuple(rows), tuple(muted))
 
 
 def with_choices(facts: Facts, acknowledgements: Iterable[Acknowledgement]) -> Facts:
-    """The same facts with the providers that are chosen for ports today."""
+    """These facts, with the providers that are chosen for ports today."""
     chosen = grouped(
-        (one.name, one.provider)
-        for one in acknowledgements
-        if one.kind == "port-provider" and one.holds(facts.taken_at.date())
+        (row.name, row.provider)
+        for row in acknowledgements
+        if row.kind == "port-provider" and row.holds(facts.taken_at.date())
     )
     return replace(facts, chosen_providers=chosen) if chosen else facts
 
@@ -142,5 +142,5 @@ def with_choices(facts: Facts, acknowledgements: Iterable[Acknowledgement]) -> F
 def names_of(
     acknowledgements: Iterable[Acknowledgement], kind: AcknowledgementKind, day: date
 ) -> frozenset[str]:
-    """The names that acknowledgements of one kind give and that have not expired."""
-    return frozenset(one.name for one in acknowledgements if one.kind == kind and one.holds(day))
+    """The names in the acknowledgements of one kind that have not expired."""
+    return frozenset(row.name for row in acknowledgements if row.kind == kind and row.holds(day))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an audit says: findings, what could not be checked, and what was left alone."""
+"""The verdicts of an audit: findings, subjects not checked, and subjects left alone."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ Kind = Literal[
 ]  # fmt: skip
 
 
-# The kinds of subjects that are consumers, by whose uuid Placement keeps allocations.
+# The kinds of subjects that are consumers: Placement keeps allocations by their uuid.
 CONSUMERS: frozenset[Kind] = frozenset({"instance", "consumer", "migration", "build"})
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Subject:
-    """The thing that a verdict is about. Hosts and cells go by their name in place of a uuid."""
+    """The thing that a verdict is about. Hosts and cells have their name in place of a uuid."""
 
     kind: Kind
     uuid: str
@@ -49,10 +49,10 @@ Evidence = Mapping[str, Value]
 class Finding:
     """One defect in one subject.
 
-    `since` is when it began, as far as the facts tell. `evidence` are the facts it rests on, by
-    label, as values that programs can use; reports put them into words. `consumers` are those
-    whose allocations the remedy may change besides the subject's own. `may_pass_within` are the
-    seconds for which a healthy cloud may look like this, while Nova is between two requests.
+    `since` is when it began, if the facts show it. `evidence` has the facts it rests on, by label,
+    as values that programs can use; reports put them into words. `consumers` are those whose
+    allocations the remedy may change besides the subject's. `may_pass_within` is for how many
+    seconds a healthy cloud may look like this, while Nova is between two requests.
     """
 
     defect: str
@@ -66,13 +66,13 @@ class Finding:
 
     @property
     def id(self) -> str:
-        """The same in every audit for as long as the defect is there."""
+        """An id that is the same in every audit while the defect lasts."""
         return f"{self.defect}:{self.subject.uuid}"
 
 
 @dataclass(frozen=True, slots=True)
 class Unchecked:
-    """A subject that cannot be judged, and why. `ends`: of what hangs, what ends it."""
+    """A subject that cannot be judged, and why. `ends`: what ends it, if it hangs."""
 
     subject: Subject
     where: str
@@ -84,8 +84,8 @@ class Unchecked:
 class LeftAlone:
     """A subject that looks unusual or is in motion, and why Trueup does not touch it.
 
-    `since`: of what is in motion, when Nova last changed it. `ends`: of what cannot end by itself,
-    what ends it.
+    `since`: when Nova last changed it, if it is in motion. `ends`: what ends it, if it cannot end
+    by itself.
     """
 
     subject: Subject
@@ -97,10 +97,10 @@ class LeftAlone:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What is to be said about an instance or consumer without a verdict.
+    """A sentence about an instance or consumer without a verdict.
 
-    `right` says that it holds what it should. Otherwise it was not checked, for this reason, and
-    another verdict, for example one about its host, reports that once for all.
+    `right`: it holds what it should. Otherwise it was not checked for this reason, which another
+    verdict, for example about its host, reports once for all.
     """
 
     subject: Subject
@@ -114,7 +114,7 @@ Verdict = Finding | Unchecked | LeftAlone
 
 @dataclass(frozen=True, slots=True)
 class IfComplete:
-    """A finding that rests on complete evidence, of a defect whose others do not."""
+    """A finding that needs complete evidence, of a defect whose other findings do not."""
 
     finding: Finding
 
@@ -132,20 +132,22 @@ def instance_evidence(instance: Instance, facts: Facts) -> Structure:
 
 
 def domains_evidence(domains: Iterable[Domain]) -> tuple[Structure, ...]:
-    """Domains as evidence: on which host each is, and in which state."""
-    ordered = sorted(domains, key=lambda one: (one.host, one.name))
-    return tuple({"name": one.name, "host": one.host, "state": one.state} for one in ordered)
+    """Domains as evidence: the host and state of each."""
+    ordered = sorted(domains, key=lambda domain: (domain.host, domain.name))
+    return tuple(
+        {"name": domain.name, "host": domain.host, "state": domain.state} for domain in ordered
+    )
 
 
 def service_evidence(services: Iterable[ComputeService], now: datetime) -> Structure:
-    """The compute services of a host as evidence: when each was last seen, and if forced down.
+    """The newest compute service of a host as evidence: when last seen, and if forced down.
 
-    The time of a service that still reports is not evidence, because it changes with every look.
+    The time of a service that still reports is not evidence, because every audit finds another.
     """
-    seen = [one for one in services if one.last_seen is not None]
+    seen = [service for service in services if service.last_seen is not None]
     if not seen:
         return {"last_seen": None}
-    newest = max(seen, key=lambda one: (one.last_seen, one.host))
+    newest = max(seen, key=lambda service: (service.last_seen, service.host))
     last = "it still reports" if newest.reports(now) else _moment(newest.last_seen)
     return {"last_seen": last} | ({"forced_down": "yes"} if newest.forced_down else {})
 
@@ -167,7 +169,7 @@ def holding(amounts: Amounts, names: Mapping[str, str]) -> tuple[Structure, ...]
 
 
 def in_order(amounts: Mapping[str, int]) -> dict[str, int]:
-    """The same amounts; the three classes that every host has come first, in Nova's order."""
+    """These amounts, with the three classes that every host has first, in Nova's order."""
     first = ("VCPU", "MEMORY_MB", "DISK_GB")
     order = [name for name in first if name in amounts] + sorted(set(amounts) - set(first))
     return {name: amounts[name] for name in order}

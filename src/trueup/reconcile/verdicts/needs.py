@@ -13,8 +13,8 @@ from trueup.reconcile.facts import Facts
 class Need(StrEnum):
     """What a defect needs to be judged.
 
-    COMPLETE is that every source answered, whole and as of now: without it the defect is asked, and
-    each of its findings becomes `Unchecked`. Without any other need it is not asked at all.
+    COMPLETE: every source answered, completely and up to date. Without it, each finding of the
+    defect becomes `Unchecked`. Without any other need, the defect is not asked at all.
     """
 
     COMPLETE = "complete evidence"
@@ -29,7 +29,7 @@ class Need(StrEnum):
 
 
 class Scope(StrEnum):
-    """Of which facts a defect can be judged."""
+    """The facts of which a defect can be judged: a whole cloud, or also a selection."""
 
     SELECTION = "a selection"
     WHOLE_CLOUD = "a whole cloud"
@@ -43,7 +43,7 @@ class NotJudged:
     lacks: str
 
 
-# How facts show that they have what is needed; else their coverage says what no source gives.
+# How facts show that they meet a need; otherwise their coverage says what no source gives.
 _GIVEN: Mapping[Need, Callable[[Facts], bool]] = {
     Need.COMPLETE: lambda facts: True,
     Need.HYPERVISORS: lambda facts: facts.domains_read or bool(facts.domains),
@@ -53,7 +53,7 @@ _GIVEN: Mapping[Need, Callable[[Facts], bool]] = {
 
 
 def lacking(needs: Iterable[Need], scope: Scope, facts: Facts) -> str:
-    """What a defect with these needs lacks, to be judged by these facts; or "": nothing."""
+    """What these facts lack for a defect with these needs; or ""."""
     if scope is Scope.WHOLE_CLOUD and facts.providers_in_scope is not None:
         return Scope.WHOLE_CLOUD.value
     for need in needs:

@@ -11,10 +11,10 @@ from trueup.reconcile.verdicts.findings import Finding
 class State(StrEnum):
     """What became of a finding whose steps are done.
 
-    GONE: its subject was judged, and has no finding. STILL_THERE: it is found, and its targets are
-    as the run left them. COME_BACK: it is found, and its targets are no longer as the run left
-    them. OTHER: another finding is about its subject. NOT_JUDGED: its subject could not be judged,
-    or is in motion.
+    GONE: its subject was judged, and has no finding. STILL_THERE: the audit finds it again, and its
+    targets are as the run left them. COME_BACK: the audit finds it again, and its targets have
+    changed since the run. OTHER: its subject has another finding. NOT_JUDGED: its subject could not
+    be judged, or is in motion.
     """
 
     GONE = "gone"
@@ -29,8 +29,10 @@ FOUND_AGAIN = frozenset({State.STILL_THERE, State.COME_BACK})
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """A finding and its state; `others` are findings about the same subject, `reason` says why it
-    could not be judged."""
+    """A finding and its state.
+
+    `others` are findings about the same subject; `reason` says why it could not be judged.
+    """
 
     finding: Finding
     state: State
