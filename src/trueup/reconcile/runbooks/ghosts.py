@@ -130,7 +130,7 @@ def _without_domain(
     if reason := unseen(instance, facts):
         return reason
     gone: list[Guard] = [
-        DomainIs(one.host, one.uuid, None) for one in facts.domains_of[instance.uuid]
+        DomainIs(domain.host, domain.uuid, None) for domain in facts.domains_of[instance.uuid]
     ]
     gone += no_domains(instance, facts)
     release = guarded_step({instance.uuid: None}, facts, finding, instance, gone)
@@ -138,7 +138,7 @@ def _without_domain(
 
 
 def _runs(domains: Iterable[Domain]) -> bool:
-    return any(one.active for one in domains)
+    return any(domain.active for domain in domains)
 
 
 def _comparison(uuid: str, facts: Facts, verdicts: tuple[str | Reason, ...]) -> Comparison:

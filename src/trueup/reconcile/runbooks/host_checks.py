@@ -43,7 +43,7 @@ def whole(roots: Iterable[Provider], facts: Facts) -> Iterator[Check]:
 
 def stopped(host: str, facts: Facts) -> Iterator[Check]:
     """Whether nova-compute is stopped, which would write to the same providers."""
-    services = [one for one in facts.services if one.host.casefold() == host.casefold()]
+    services = [service for service in facts.services if service.host.casefold() == host.casefold()]
     if not services:
         # SAFETY: its row may have been deleted by hand, and it may be up. Each step asks again.
         yield Check(

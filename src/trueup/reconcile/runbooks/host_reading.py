@@ -44,14 +44,14 @@ def former_providers(cloud: Cloud, host: str) -> frozenset[str] | None:
     None: the host is not deleted, or no cell has ever had it.
     """
     every = [cloud.nova.hosts(cell) for cell in cloud.nova.cells()]
-    services = [row for one in every for row in one.services if row.host == host]
-    nodes = [row for one in every for row in one.compute_nodes if row.host == host]
+    services = [row for cell in every for row in cell.services if row.host == host]
+    nodes = [row for cell in every for row in cell.compute_nodes if row.host == host]
     gone = [row.deleted for row in services] + [row.deleted for row in nodes]
     if not gone or not all(gone):
         return None
     path = "/resource_providers/{}"
     uuids = {row.uuid for row in nodes}
-    return frozenset(one for one in uuids if cloud.placement.document(path.format(one)))
+    return frozenset(uuid for uuid in uuids if cloud.placement.document(path.format(uuid)))
 
 
 def left_of(cloud: Cloud, host: str, providers: Iterable[str]) -> tuple[str, ...]:

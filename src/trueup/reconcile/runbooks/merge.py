@@ -38,7 +38,7 @@ def pair_of(old: str, new: str, facts: Facts) -> Pair | None:
         [row for row in facts.providers.values() if name in (row.name, row.uuid)]
         for name in (old, new)
     ]
-    if [len(one) for one in rows] != [1, 1] or rows[0] == rows[1]:
+    if [len(found) for found in rows] != [1, 1] or rows[0] == rows[1]:
         return None
     [[giving], [taking]] = rows
     nodes = facts.nodes_by_uuid.get(taking.uuid, ())
@@ -64,14 +64,14 @@ def prepared(
     """The preflight, and the plan that merges the two."""
     ready = Prepared(purpose, checks(pair, facts, reading), plan)
     steps = () if pair is None or ready.blocked else tuple(_steps(pair, facts, reading, purpose))
-    every = (*plan.findings, *(one.finding for one in plan.declined))
+    every = (*plan.findings, *(declined.finding for declined in plan.declined))
     reasons = {reason for step in steps for reason in step.because}
     return replace(
         ready,
         plan=replace(
             plan,
             steps=steps,
-            findings=tuple(one for one in every if one.id in reasons),
+            findings=tuple(finding for finding in every if finding.id in reasons),
             declined=(),
             effects=(),
             names={**plan.names, **facts.provider_names},

@@ -47,7 +47,7 @@ def checks(pair: Pair | None, facts: Facts, reading: HostReading) -> tuple[Check
         *whole((pair.old, pair.new), facts),
         *_identity(pair, facts),
         *in_motion(consumers, facts, reading),
-        *(check for one in consumers for check in _consumer(one, pair, facts)),
+        *(check for consumer in consumers for check in _consumer(consumer, pair, facts)),
         *_room(pair, consumers, facts),
         *_children(pair, facts),
         *_ports(pair, facts),
@@ -155,8 +155,8 @@ def _room(pair: Pair, consumers: tuple[str, ...], facts: Facts) -> Iterator[Chec
     """Whether all that is moved has room; what is held of both already has."""
     for old, new in pair.moved.items():
         more: Counter[str] = Counter()
-        for one in consumers:
-            held = facts.consumers[one]
+        for consumer in consumers:
+            held = facts.consumers[consumer]
             there = held.get(new, {})
             more.update({k: v for k, v in held.get(old, {}).items() if k not in there})
         row = facts.providers[new]
@@ -199,7 +199,7 @@ def _ports(pair: Pair, facts: Facts) -> Iterator[Check]:
 
 
 def _summary(pair: Pair, consumers: tuple[str, ...], facts: Facts) -> Iterator[Check]:
-    instances = sum(1 for one in consumers if one in facts.alive)
+    instances = sum(1 for consumer in consumers if consumer in facts.alive)
     found = f"{counted(len(consumers), 'consumer')} ({counted(instances, 'instance')})"
     then = f"moved to {pair.new.name} in one request"
     yield Check("consumers", pair.old.name, found, PLANNED, then)

@@ -78,15 +78,17 @@ def moved_at_once(
 ) -> Step:
     """The step that moves inventories, and all that consumers hold, in one request."""
     consumers = holders(move.moved, facts)
-    held = {one: reading.holdings[one] for one in consumers}
+    held = {consumer: reading.holdings[consumer] for consumer in consumers}
     before = {uuid: _stock(rows) for uuid, rows in move.before.items()}
     after = {uuid: _stock(rows) for uuid, rows in move.after.items()}
     change = Change(
         Tree(tuple(move.before), consumers),
-        TreeContents(before, {one: row.allocations for one, row in held.items()}),
-        TreeContents(after, {one: _moved(row.allocations, move) for one, row in held.items()}),
+        TreeContents(before, {consumer: row.allocations for consumer, row in held.items()}),
+        TreeContents(
+            after, {consumer: _moved(row.allocations, move) for consumer, row in held.items()}
+        ),
         {uuid: digest(Inventories(rows)) for uuid, rows in before.items()}
-        | {one: row.generation for one, row in held.items()},
+        | {consumer: row.generation for consumer, row in held.items()},
     )
     guards = (*reasons.guards, *_as_they_are(consumers, facts))
     return step_of((change,), guards, reasons.because, tuple(needs))
@@ -94,7 +96,9 @@ def moved_at_once(
 
 def holders(providers: Iterable[str], facts: Facts) -> tuple[str, ...]:
     """The consumers that hold something of these providers, in order."""
-    return tuple(sorted({one for uuid in providers for one in facts.consumers_of.get(uuid, ())}))
+    return tuple(
+        sorted({consumer for uuid in providers for consumer in facts.consumers_of.get(uuid, ())})
+    )
 
 
 def moved_amounts(amounts: Amounts, moved: Mapping[str, str]) -> Amounts:
@@ -122,8 +126,8 @@ def _stock(rows: InventoryValues) -> Mapping[str, InventoryFields]:
 def _as_they_are(consumers: Iterable[str], facts: Facts) -> Iterator[Guard]:
     """Guards: each instance and migration among the consumers is as it was."""
     moves = {row.uuid: row for row in facts.migrations}
-    for one in consumers:
-        if instance := facts.alive.get(one):
-            yield instance_state(instance, moving=one in facts.moving)
-        elif move := moves.get(one):
+    for consumer in consumers:
+        if instance := facts.alive.get(consumer):
+            yield instance_state(instance, moving=consumer in facts.moving)
+        elif move := moves.get(consumer):
             yield MigrationState(move.cell, move.instance, move.uuid, move.status)

@@ -72,7 +72,7 @@ def rekeying(host: str, compute_id: str | None, observer: Observer, pacing: Paci
     narrow = replace(observer, selection=Selection(hosts=frozenset([host])))
     planned = plan(narrow, narrow.observe().audit, pacing.interval, pacing.wait)
     facts = planned.second.facts
-    uuids = [one.provider.uuid for one in rekey.clashes(host, facts)]
+    uuids = [clash.provider.uuid for clash in rekey.clashes(host, facts)]
     placement = observer.cloud.placement
     reading = replace(
         read_host(observer.cloud, host, uuids),

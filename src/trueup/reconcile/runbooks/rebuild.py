@@ -115,7 +115,7 @@ def rebuilt(
     known = replace(
         facts,
         providers=providers,
-        consumers={one: _moved(held, moved) for one, held in facts.consumers.items()},
+        consumers={consumer: _moved(held, moved) for consumer, held in facts.consumers.items()},
     )
     seen = observation(known, options)
     reasons: dict[str, Reason] = {}
@@ -134,9 +134,9 @@ def rebuilt(
     allocations = drafts.allocations()
     kept = _without_former(providers, allocations, seen.facts)
     lines += [
-        LedgerLine("provider", one, row.name, "there", "", because("node-deleted"))
-        for one, row in providers.items()
-        if one not in kept
+        LedgerLine("provider", uuid, row.name, "there", "", because("node-deleted"))
+        for uuid, row in providers.items()
+        if uuid not in kept
     ]
     new = _with_ledger(known, kept, allocations)
     result = audit(judged(new, options), options)
@@ -198,7 +198,7 @@ def unreported(facts: Facts) -> Iterator[ComputeNode]:
     for node in facts.compute_nodes:
         provider = facts.providers.get(node.uuid)
         traits = provider.traits or frozenset() if provider else frozenset()
-        if len([one for one in traits if one.startswith("COMPUTE_")]) <= len(
+        if len([trait for trait in traits if trait.startswith("COMPUTE_")]) <= len(
             {NODE_TRAIT, DISABLED_TRAIT} & traits
         ):
             yield node
@@ -299,7 +299,7 @@ def _of_node(
     bare_metal = node.hypervisor == IRONIC
     if not row.inventories and hardware is not None and not bare_metal:
         row = replace(row, inventories=inventories_of(hardware, hosts.defaults))
-        totals = plain_words({name: one.total for name, one in row.inventories.items()})
+        totals = plain_words({name: inventory.total for name, inventory in row.inventories.items()})
         old = "" if made else "no inventory"
         lines.append(LedgerLine("provider", node.uuid, node.node, old, totals, ASSUMED))
     service = service_of(node, facts)
@@ -315,12 +315,12 @@ def _of_node(
         words = " ".join(sorted(traits - known))
         reason = because("service-disabled")
         lines.append(LedgerLine("traits", node.uuid, node.node, "", words, reason))
-    of_nova = frozenset(one.uuid for one in facts.host_aggregates)
+    of_nova = frozenset(aggregate.uuid for aggregate in facts.host_aggregates)
     old_aggregates = row.aggregates or frozenset()
     right = facts.aggregates_of_hosts.get(node.host, frozenset())
     aggregates = old_aggregates if bare_metal else (old_aggregates - of_nova) | right
     if aggregates != old_aggregates:
-        words_old, words_new = (" ".join(sorted(one)) for one in (old_aggregates, aggregates))
+        words_old, words_new = (" ".join(sorted(uuids)) for uuids in (old_aggregates, aggregates))
         reason = because("as-host-aggregates")
         lines.append(LedgerLine("aggregates", node.uuid, node.node, words_old, words_new, reason))
     return replace(row, traits=traits, aggregates=aggregates), lines
@@ -333,8 +333,8 @@ def _required_traits(node: ComputeNode, facts: Facts) -> str:
     properties += [row.image_properties or {} for row in here]
     required = {
         name.partition(":")[2]
-        for one in properties
-        for name, value in one.items()
+        for specs in properties
+        for name, value in specs.items()
         if name.startswith("trait") and ":" in name and value == "required"
     }
     return " ".join(sorted(required))
@@ -355,7 +355,7 @@ def _without_former(
     providers: Mapping[str, Provider], allocations: Mapping[str, Allocations], facts: Facts
 ) -> dict[str, Provider]:
     """Without the trees of deleted compute nodes, of which nobody holds anything."""
-    held = {uuid for one in allocations.values() for uuid in one.amounts}
+    held = {uuid for row in allocations.values() for uuid in row.amounts}
     in_use = {providers[uuid].root for uuid in held if uuid in providers}
     former = {
         row.uuid

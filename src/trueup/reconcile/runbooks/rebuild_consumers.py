@@ -88,10 +88,12 @@ class NewConsumers:
         """What an instance and its migrations hold."""
         facts, uuid = self._facts, instance.uuid
         record = facts.record(uuid)
-        old = {one: held for one, held in ((uuid, record.own), *record.moves.items()) if held}
+        old = {
+            consumer: held for consumer, held in ((uuid, record.own), *record.moves.items()) if held
+        }
         if uuid in self._released:
-            for one, held in old.items():
-                self._tell(one, held, {}, self._reasons[uuid])
+            for consumer, held in old.items():
+                self._tell(consumer, held, {}, self._reasons[uuid])
             return {}
         claim = claim_of(uuid, facts)
         if not_judged(claim, record, facts):
@@ -99,7 +101,7 @@ class NewConsumers:
             return old
         new = dict(old)
         if isinstance(claim, LostInMove):
-            new |= {one.consumer: one.known for one in claim.wanted}
+            new |= {expectation.consumer: expectation.known for expectation in claim.wanted}
             self._tell_all(old, new, because("move-lost-claim"))
         elif isinstance(claim, OnHost) and uuid in self._reasons:
             right = should_hold(claim, facts)
@@ -118,12 +120,12 @@ class NewConsumers:
         """What Nova's rules say, for an instance of which the old ledger has nothing."""
         found: dict[str, Amounts] = {}
         names = self._facts.provider_names
-        for one in expected(instance, self._facts):
-            if not one.parts:
+        for expectation in expected(instance, self._facts):
+            if not expectation.parts:
                 continue
-            found[one.consumer] = one.known
-            why = because("held-nothing", open_reasons(one, names))
-            self._tell(one.consumer, {}, one.known, why)
+            found[expectation.consumer] = expectation.known
+            why = because("held-nothing", open_reasons(expectation, names))
+            self._tell(expectation.consumer, {}, expectation.known, why)
         return {consumer: held for consumer, held in found.items() if held}
 
     def _copied(self, uuid: str, held: Amounts) -> Allocations:
@@ -176,7 +178,7 @@ def not_judged(claim: Claim, record: InstanceRecord, facts: Facts) -> Reason | N
     if isinstance(claim, Missing):
         return to_be_deleted(claim)
     moves = [row.uuid for row in record.migrations]
-    twice = any(one in facts.misspelled for one in (record.uuid, *moves))
+    twice = any(consumer in facts.misspelled for consumer in (record.uuid, *moves))
     if isinstance(claim, Moving) and (twice or (len(record.living) > 1 and not record.hidden)):
         return contradiction(record, facts)
     return None

@@ -28,7 +28,7 @@ def gaps(
     says of compute nodes, by uuid, why no provider was made of them.
     """
     hosts = tuple(_hosts(facts, left_out))
-    told = {one.uuid for one in hosts}
+    told = {line.uuid for line in hosts}
     reasons = {
         row.subject.uuid: row.reason for row in result.unchecked if row.subject.kind in CONSUMERS
     }
@@ -53,7 +53,7 @@ def left(
     result: Audit, facts: Facts, old: Facts, lines: Iterable[LedgerLine]
 ) -> tuple[LedgerLine, ...]:
     """A line for each finding of the audit of the new ledger whose subject has none yet."""
-    told = {one.uuid for one in lines}
+    told = {line.uuid for line in lines}
     found = (row for row in result.findings if row.subject.uuid not in told)
     return tuple(_of_finding(row, facts, old) for row in found)
 
@@ -69,7 +69,7 @@ def _of_finding(finding: Finding, facts: Facts, old: Facts) -> LedgerLine:
 def with_gaps(lines: Iterable[LedgerLine], gaps: Iterable[LedgerLine]) -> tuple[LedgerLine, ...]:
     """These lines and those of gaps; where both are about one consumer, they become one line."""
     every = tuple(gaps)
-    left = {(one.kind, one.uuid): one for one in every if one.kind == "consumer"}
+    left = {(gap.kind, gap.uuid): gap for gap in every if gap.kind == "consumer"}
     merged: list[LedgerLine] = []
     for line in lines:
         gap = left.pop((line.kind, line.uuid), None)
@@ -78,7 +78,7 @@ def with_gaps(lines: Iterable[LedgerLine], gaps: Iterable[LedgerLine]) -> tuple[
             continue
         reason = together((None if line.old == line.new else line.reason, gap.reason))
         merged.append(replace(line, reason=reason or gap.reason))
-    others = (one for one in every if one.kind != "consumer")
+    others = (gap for gap in every if gap.kind != "consumer")
     return (*merged, *left.values(), *others)
 
 
@@ -115,13 +115,13 @@ def _left_out(instance: Instance, facts: Facts, held_before: Container[str]) -> 
     if not isinstance(claim, Moving | Missing | LostInMove):
         return None
     moves = [row.uuid for row in facts.migrations_of.get(instance.uuid, ())]
-    if any(one in held_before for one in (instance.uuid, *moves)):
+    if any(consumer in held_before for consumer in (instance.uuid, *moves)):
         # What was there is as it was; what is in motion changes by itself.
         return None
-    for one in expected(instance, facts):
-        if one.parts and not facts.consumers.get(one.consumer):
+    for expectation in expected(instance, facts):
+        if expectation.parts and not facts.consumers.get(expectation.consumer):
             why = not_judged(claim, facts.record(instance.uuid), facts)
-            return why or open_reasons(one, facts.provider_names) or because("nothing-held")
+            return why or open_reasons(expectation, facts.provider_names) or because("nothing-held")
     return None
 
 

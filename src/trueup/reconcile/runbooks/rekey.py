@@ -42,9 +42,13 @@ def prepared(
     preflight = checks(host, found, facts, reading, compute_id)
     ready = Prepared(f"{NAME}:{host}", preflight, plan)
     steps = () if ready.blocked else tuple(_every_step(found, facts, reading, ready.purpose))
-    remedied = [one.finding for one in plan.declined if one.finding.id in _findings(found, facts)]
+    remedied = [
+        declined.finding
+        for declined in plan.declined
+        if declined.finding.id in _findings(found, facts)
+    ]
     names = {row.uuid: row.name for row in facts.providers.values()}
-    names |= {one.node.uuid: one.node.node for one in found}
+    names |= {clash.node.uuid: clash.node.node for clash in found}
     return replace(
         ready,
         plan=replace(
@@ -59,7 +63,7 @@ def prepared(
 
 
 def _findings(found: tuple[Clash, ...], facts: Facts) -> frozenset[str]:
-    return frozenset(_finding(one, facts) for one in found)
+    return frozenset(_finding(clash, facts) for clash in found)
 
 
 def _finding(clash: Clash, facts: Facts) -> str:

@@ -40,26 +40,26 @@ def checks(
     compute_id: str | None,
 ) -> tuple[Check, ...]:
     """Everything that was checked, in the order in which an operator deals with it."""
-    providers = [one.provider.uuid for one in found]
+    providers = [clash.provider.uuid for clash in found]
     return (
         *evidence(facts),
         *one_machine(host, facts),
         *_same(host, found, facts),
-        *whole((one.provider for one in found), facts),
-        *(_identity(one, facts, compute_id) for one in found),
+        *whole((clash.provider for clash in found), facts),
+        *(_identity(clash, facts, compute_id) for clash in found),
         *(stopped(host, facts) if found else ()),
         *in_motion(holders(providers, facts), facts, reading),
-        *(check for one in found for check in _contents(one, facts, reading)),
+        *(check for clash in found for check in _contents(clash, facts, reading)),
     )
 
 
 def in_motion(consumers: Iterable[str], facts: Facts, reading: HostReading) -> Iterator[Check]:
     """What Nova is at work on: it keeps allocations in memory meanwhile, with the old provider."""
-    for one in consumers:
-        instance = facts.alive.get(one)
+    for consumer in consumers:
+        instance = facts.alive.get(consumer)
         if instance is not None and instance.task_state:
             found = f"{instance.name} is {instance.task_state}"
-            yield Check("instance", one, found, BLOCKS, "wait until it is done")
+            yield Check("instance", consumer, found, BLOCKS, "wait until it is done")
     for move in reading.moves:
         if move.under_way and move.status != _TO_CONFIRM:
             yield Check("migration", move.uuid, way(move), BLOCKS, waiting(move))
@@ -67,7 +67,7 @@ def in_motion(consumers: Iterable[str], facts: Facts, reading: HostReading) -> I
 
 def _same(host: str, found: Sequence[Clash], facts: Facts) -> Iterator[Check]:
     """The compute nodes of the host that have no clash."""
-    clashing = {one.node.uuid for one in found}
+    clashing = {clash.node.uuid for clash in found}
     for node in facts.compute_nodes:
         if node.host != host or node.uuid in clashing:
             continue
@@ -150,13 +150,13 @@ def _contents(clash: Clash, facts: Facts, reading: HostReading) -> Iterator[Chec
     classes = ", ".join(sorted(contents.inventories)) or "nothing"
     found = f"{traits}, {aggregates}, inventories of {classes}"
     yield Check("provider", old.name, found, PLANNED, "made again with the other uuid")
-    for one in contents.aggregates:
-        if not is_uuid(one):
+    for aggregate in contents.aggregates:
+        if not is_uuid(aggregate):
             found = "the provider is in it, and it is no UUID: Placement refuses lists with it"
             then = "correct that row of `placement_aggregates` in Placement's database"
-            yield Check("aggregate", one, found, BLOCKS, then)
+            yield Check("aggregate", aggregate, found, BLOCKS, then)
     consumers = holders([old.uuid], facts)
-    instances = sum(1 for one in consumers if one in facts.alive)
+    instances = sum(1 for consumer in consumers if consumer in facts.alive)
     found = f"{counted(len(consumers), 'consumer')} ({counted(instances, 'instance')})"
     yield Check("consumers", old.name, found, PLANNED, "moved to the new one in one request")
     for row in facts.trees.get(old.uuid, ()):

@@ -25,7 +25,7 @@ def releases_of(plan: Plan, consumers: Iterable[str], providers: Container[str])
         for consumer in step.consumers
         if _releases(step, consumer, providers)
     }
-    found = {one: releasing[one] for one in consumers if one in releasing}
+    found = {consumer: releasing[consumer] for consumer in consumers if consumer in releasing}
     wanted: set[str] = set()
     waiting = [step.id for step in found.values()]
     while waiting:

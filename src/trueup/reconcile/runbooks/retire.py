@@ -53,7 +53,9 @@ def retired(host: str, facts: Facts) -> Retired:
         services=tuple(row for row in facts.services if row.host == host),
         nodes=nodes,
         former=former,
-        roots=tuple(facts.providers[one] for one in dict.fromkeys(uuids) if one in facts.providers),
+        roots=tuple(
+            facts.providers[uuid] for uuid in dict.fromkeys(uuids) if uuid in facts.providers
+        ),
     )
 
 
@@ -62,7 +64,9 @@ def prepared(host: str, plan: Plan, second: Observation, reading: HostReading) -
     facts = second.facts
     place = retired(host, facts)
     providers = {row.uuid for root in place.roots for row in facts.trees.get(root.uuid, ())}
-    holders = sorted({one for uuid in providers for one in facts.consumers_of.get(uuid, ())})
+    holders = sorted(
+        {consumer for uuid in providers for consumer in facts.consumers_of.get(uuid, ())}
+    )
     releases = releases_of(plan, holders, providers)
     checks = retire_checks.checks(place, second, reading, holders, releases, plan)
     ready = Prepared(f"{NAME}:{host}", checks, plan)
@@ -75,12 +79,12 @@ def prepared(host: str, plan: Plan, second: Observation, reading: HostReading) -
         plan=replace(
             plan,
             steps=steps,
-            findings=tuple(one for one in plan.findings if one.id in kept),
-            effects=tuple(one for one in plan.effects if one.step in numbered),
+            findings=tuple(finding for finding in plan.findings if finding.id in kept),
+            effects=tuple(effect for effect in plan.effects if effect.step in numbered),
             declined=(),
             names={
                 **plan.names,
-                **{one: name for one, name in facts.provider_names.items() if one in providers},
+                **{uuid: name for uuid, name in facts.provider_names.items() if uuid in providers},
             },
         ),
     )

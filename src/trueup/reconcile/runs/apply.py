@@ -39,10 +39,10 @@ def require_answers(plan: Plan, cloud: Cloud) -> None:
     """
     guards = [guard for step in plan.steps for guard in step.guards]
     instances = (guard for guard in guards if isinstance(guard, InstanceState))
-    for guard in {one.cell: one for one in instances}.values():
+    for guard in {instance.cell: instance for instance in instances}.values():
         cloud.nova.instance_states(guard.cell, [guard.uuid])
     targets = (change.target for step in plan.steps for change in step.changes)
-    for target in {type(one): one for one in targets}.values():
+    for target in {type(target): target for target in targets}.values():
         changes.read(target, cloud)
 
 
@@ -88,7 +88,7 @@ def resolve_interrupted(cloud: Cloud, journal: Journal) -> tuple[StepOutcome, ..
         _tidy(step, cloud)
         found = _read(step, cloud)
         fates = _fates(step, found, journal)
-        if all(one is Fate.WRITTEN for one in fates):
+        if all(fate is Fate.WRITTEN for fate in fates):
             journal.record(_done(step, found))
         elif Fate.WRITTEN in fates:
             outcome = _taken_back(step, found, cloud, journal, because("interrupted-in-part"))
@@ -114,7 +114,9 @@ def _attempts(
 ) -> Iterator[tuple[Step, Ended]]:
     """Attempt the steps of a bundle, in one request if possible, and record their outcomes."""
     # Only `done` is final: a refused step may be possible now.
-    fresh = [one for one in bundle if not journal.is_done(one.id) and not journal.fate_open(one)]
+    fresh = [
+        step for step in bundle if not journal.is_done(step.id) and not journal.fate_open(step)
+    ]
     created = Created()
     if len(fresh) > 1:
         with throttle.turn():
@@ -143,7 +145,7 @@ def _read_again(step: Step, outcome: Outcome, cloud: Cloud, journal: Journal) ->
     """
     steps = journal.plan.steps
     later = steps[steps.index(step) + 1 :]
-    changed = {part for one in later if journal.outcome_of(one) for part in _touched(one)}
+    changed = {part for other in later if journal.outcome_of(other) for part in _touched(other)}
     lost = [
         changes.noun(change)
         for change in step.changes
@@ -158,7 +160,7 @@ def _read_again(step: Step, outcome: Outcome, cloud: Cloud, journal: Journal) ->
 
 def _touched(step: Step) -> frozenset[str]:
     """Everything that a step changes, and the providers whose tree it replaces."""
-    trees = (one.target for one in step.changes if isinstance(one.target, Tree))
+    trees = (change.target for change in step.changes if isinstance(change.target, Tree))
     return step.subjects | {uuid for tree in trees for uuid in tree.providers}
 
 
@@ -167,7 +169,7 @@ def _attempt(step: Step, cloud: Cloud, journal: Journal, sent: bool) -> Ended:
 
     If that was a refusal, and the step is in place now, it is contested.
     """
-    missing = [one for one in step.needs if not journal.is_done(one)]
+    missing = [needed for needed in step.needs if not journal.is_done(needed)]
     if missing:
         return Ended(Outcome(step.id, "refused", because("needs-step", step=missing[0])))
     if journal.fate_open(step):
@@ -178,15 +180,15 @@ def _attempt(step: Step, cloud: Cloud, journal: Journal, sent: bool) -> Ended:
     begun = sent or journal.fate_open(step) or (outcome is not None and outcome.partly)
     if begun:
         # An earlier attempt may have been written: the targets say whether it was.
-        if all(one is Fate.WRITTEN for one in fates):
+        if all(fate is Fate.WRITTEN for fate in fates):
             done = _done(step, found)
             contested = sent and not journal.fate_open(step)
             return Ended(replace(done, reason=CONTESTED, contested=True) if contested else done)
-        foreign = [change for change, one in _with(step, fates) if one is Fate.FOREIGN]
+        foreign = [change for change, fate in _with(step, fates) if fate is Fate.FOREIGN]
     else:
-        foreign = [change for change, one in _with(step, fates) if one is not Fate.UNWRITTEN]
-    reasons = [one for change in foreign for one in _moved(change, found[change_key(change)])]
-    reasons += [one for guard in step.guards for one in broken(guard, cloud)]
+        foreign = [change for change, fate in _with(step, fates) if fate is not Fate.UNWRITTEN]
+    reasons = [reason for change in foreign for reason in _moved(change, found[change_key(change)])]
+    reasons += [reason for guard in step.guards for reason in broken(guard, cloud)]
     if reason := together(reasons):
         if begun and Fate.WRITTEN in fates:
             return Ended(_taken_back(step, found, cloud, journal, reason))
@@ -206,7 +208,7 @@ def _tidy(step: Step, cloud: Cloud) -> None:
 
 
 def _read(step: Step, cloud: Cloud) -> dict[tuple[str, ...], Found]:
-    return {change_key(one): changes.read(one.target, cloud) for one in step.changes}
+    return {change_key(change): changes.read(change.target, cloud) for change in step.changes}
 
 
 def _fates(step: Step, found: dict[tuple[str, ...], Found], journal: Journal) -> list[Fate]:
@@ -294,7 +296,7 @@ def _write_all(
 def _intend_at(journal: Journal, step: Step, change: Change, version: Version) -> None:
     """Journal that a change of this step is about to be written at another version."""
     pairs = zip(step.changes, journal.sent(step), strict=True)
-    journal.intend_at(step, tuple(version if one is change else sent for one, sent in pairs))
+    journal.intend_at(step, tuple(version if other is change else sent for other, sent in pairs))
 
 
 def _at(change: Change, outcome: Outcome) -> Outcome:
@@ -338,7 +340,7 @@ def _taken_back(
     # PARITY: Nova takes ports back in the order in which it wrote them; none depends on another.
     ports = [change for change in written if isinstance(change.target, PortBinding)]
     left: list[str] = []
-    for change in (*ports, *(one for one in reversed(written) if one not in ports)):
+    for change in (*ports, *(earlier for earlier in reversed(written) if earlier not in ports)):
         version = found[change_key(change)].version
         back = Change(change.target, change.after, change.before, version)
         if write_change(back, cloud, caused=True, insist=True).result != "done":

@@ -42,13 +42,13 @@ def create_together(steps: Sequence[Step], cloud: Cloud, journal: Journal) -> Cr
     journal.intend(*ready)
     reply = _reply(ready, cloud)
     ended = _accepted(ready, reply) if reply.accepted else _judged(ready, reply, cloud)
-    journal.record(*(one.outcome for one in ended.values()))
-    if any(one.stop for one in ended.values()):
+    journal.record(*(attempt.outcome for attempt in ended.values()))
+    if any(attempt.stop for attempt in ended.values()):
         return Created(ended)
     # SAFETY: while the request may still be carried out, nothing of it is sent again.
     alone = {"refused", "unknown"} if reply.finished else {"refused"}
-    failed = frozenset(one for one in ended if ended[one].outcome.result in alone)
-    return Created({one: ended[one] for one in ended if one not in failed}, failed)
+    failed = frozenset(step_id for step_id in ended if ended[step_id].outcome.result in alone)
+    return Created({step_id: ended[step_id] for step_id in ended if step_id not in failed}, failed)
 
 
 def _reply(steps: Sequence[Step], cloud: Cloud) -> Reply:
@@ -67,7 +67,7 @@ def _reply(steps: Sequence[Step], cloud: Cloud) -> Reply:
 
 def _unwritten(steps: Sequence[Step], cloud: Cloud) -> tuple[Step, ...]:
     """The steps whose consumers hold nothing yet, as planned."""
-    holdings = cloud.placement.holdings(one for step in steps for one in step.consumers)
+    holdings = cloud.placement.holdings(consumer for step in steps for consumer in step.consumers)
 
     def unwritten(step: Step) -> bool:
         [change] = step.changes

@@ -83,12 +83,14 @@ def unbroken(steps: Sequence[Step], cloud: Cloud) -> tuple[Step, ...]:
     guards = [guard for step in steps for guard in step.guards]
     instances = [guard for guard in guards if isinstance(guard, InstanceState)]
     states = {
-        cell: cloud.nova.instance_states(cell, [one.uuid for one in instances if one.cell == cell])
-        for cell in {one.cell for one in instances}
+        cell: cloud.nova.instance_states(
+            cell, [instance.uuid for instance in instances if instance.cell == cell]
+        )
+        for cell in {instance.cell for instance in instances}
     }
     shared = {
         guard: not any(broken(guard, cloud))
-        for guard in {one for one in guards if isinstance(one, CellFresh | NodeIs)}
+        for guard in {guard for guard in guards if isinstance(guard, CellFresh | NodeIs)}
     }
 
     def holds(guard: Guard) -> bool:

@@ -225,7 +225,7 @@ class Journal:
     def partly(self) -> tuple[StepOutcome, ...]:
         """The refused steps of which a part was written that can never be taken back, in order."""
         pairs = ((step, self._outcomes.get(step.id)) for step in self.plan.steps)
-        return tuple((step, one) for step, one in pairs if one and one.partly)
+        return tuple((step, outcome) for step, outcome in pairs if outcome and outcome.partly)
 
     @property
     def attempted(self) -> tuple[StepOutcome, ...]:
@@ -247,7 +247,7 @@ class Journal:
 
     def record(self, *outcomes: Outcome) -> None:
         """Put on disk how steps ended."""
-        self._append(*(_Recorded(at=now(), outcome=one) for one in outcomes))
+        self._append(*(_Recorded(at=now(), outcome=outcome) for outcome in outcomes))
 
     def take_back(self, step_id: str, by: str, versions: tuple[Version, ...]) -> None:
         """Put on disk that another run took this step back, and which versions it left."""
@@ -262,18 +262,18 @@ class Journal:
         """
         own = self._intended.keys() | self._outcomes.keys()
         left = (*earlier.in_place, *elsewhere)
-        in_place = [one for step, one in left if step.id not in own]
+        in_place = [outcome for step, outcome in left if step.id not in own]
         open_steps = [step for step in earlier.plan.steps if earlier.fate_open(step)]
         intents = [
-            _Intended(earlier._intended[one.id], one.id, earlier._sent.get(one.id))
-            for one in open_steps
-            if one.id not in own
+            _Intended(earlier._intended[step.id], step.id, earlier._sent.get(step.id))
+            for step in open_steps
+            if step.id not in own
         ]
         if in_place or intents:
-            self._append(*(_Recorded(at=now(), outcome=one) for one in in_place), *intents)
+            self._append(*(_Recorded(at=now(), outcome=outcome) for outcome in in_place), *intents)
         if open_steps:
             reason = because("run-goes-on", run=self.run)
-            earlier.record(*(Outcome(one.id, "refused", reason) for one in open_steps))
+            earlier.record(*(Outcome(step.id, "refused", reason) for step in open_steps))
 
     def take(self, entry: _Entry, digest: str) -> None:
         """Learn from an entry that is on disk, and whose line has this digest."""

@@ -188,7 +188,9 @@ def last_for(reason: str, folder: Path, cells: Collection[str]) -> Journal | Non
         return for_it and plan.undoes is None and of_this_cloud(plan, cells)
 
     every = runs(folder)
-    found = [one for one in every if isinstance(one, Journal) and is_wanted(one.plan)]
+    found = [
+        journal for journal in every if isinstance(journal, Journal) and is_wanted(journal.plan)
+    ]
     for head, damage in _damaged(every, folder):
         later = not any(journal.began_at >= head.began_at for journal in found)
         if later and is_wanted(head.plan):
@@ -214,11 +216,14 @@ def interrupted(
     for head, damage in _damaged(every, folder):
         if is_wanted(head):
             raise damage
-    journals = (one for one in every if isinstance(one, Journal) and is_wanted(one))
+    journals = (journal for journal in every if isinstance(journal, Journal) and is_wanted(journal))
     return tuple(
-        one
-        for one in journals
-        if any(one.outcome_of(step) is None or one.fate_open(step) for step in one.plan.steps)
+        journal
+        for journal in journals
+        if any(
+            journal.outcome_of(step) is None or journal.fate_open(step)
+            for step in journal.plan.steps
+        )
     )
 
 
@@ -230,11 +235,11 @@ def undos(original: Journal, folder: Path) -> tuple[str, ...]:
     """
     every = runs(folder)
     for head, damage in _damaged(every, folder):
-        unnoted = (one for one in head.plan.steps if not original.taken_back_by(one))
+        unnoted = (step for step in head.plan.steps if not original.taken_back_by(step))
         if head.plan.undoes == original.run and any(unnoted):
             raise damage
-    journals = (one for one in every if isinstance(one, Journal))
-    return tuple(one.run for one in journals if one.plan.undoes == original.run)
+    journals = (journal for journal in every if isinstance(journal, Journal))
+    return tuple(journal.run for journal in journals if journal.plan.undoes == original.run)
 
 
 def redone(original: Journal, folder: Path) -> dict[str, tuple[Step, ...]]:
@@ -274,11 +279,11 @@ def unread_since(run: str, folder: Path) -> tuple[Unreadable, ...]:
         return ()
     began = original.began_at.replace(tzinfo=UTC).timestamp() - _COARSE_SECONDS
     return tuple(
-        one
-        for one in runs(folder)
-        if isinstance(one, Unreadable)
-        and not (one.damage and _head(_path(folder, one.run)))
-        and _written_at(_path(folder, one.run)) >= began
+        unread
+        for unread in runs(folder)
+        if isinstance(unread, Unreadable)
+        and not (unread.damage and _head(_path(folder, unread.run)))
+        and _written_at(_path(folder, unread.run)) >= began
     )
 
 
@@ -297,11 +302,11 @@ def _damaged(
 
     Without those whose first line is damaged: it is not known what they are about.
     """
-    for one in every:
-        if isinstance(one, Unreadable) and one.damage:
-            head = _head(_path(folder, one.run))
+    for journal in every:
+        if isinstance(journal, Unreadable) and journal.damage:
+            head = _head(_path(folder, journal.run))
             if head is not None:
-                yield head, one.damage
+                yield head, journal.damage
 
 
 def _head(path: Path) -> Journal | None:

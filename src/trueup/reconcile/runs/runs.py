@@ -98,7 +98,7 @@ class Observer:
         if seconds := settling_seconds(first.audit):
             self.pause(seconds)
         known = first.facts.domains_of
-        seen_on = frozenset(one.host for uuid in suspects for one in known.get(uuid, ()))
+        seen_on = frozenset(domain.host for uuid in suspects for domain in known.get(uuid, ()))
         again = Selection(consumers=suspects, hypervisors=seen_on, may_be_gone=True)
         facts = collect(self.cloud, self.progress, again)
         if self.owners:
@@ -151,8 +151,8 @@ def _holdings(confirmed: Confirmed, cloud: Cloud) -> tuple[dict[str, Holding], d
     held = confirmed.second.facts.consumers
     consumers = consumers_of(confirmed.findings)
     nothing = dict.fromkeys(consumers, Holding(None, None))
-    read, unread = cloud.placement.readable_holdings(one for one in consumers if held.get(one))
-    return {one: row for one, row in (nothing | read).items() if one not in unread}, unread
+    read, unread = cloud.placement.readable_holdings(uuid for uuid in consumers if held.get(uuid))
+    return {uuid: row for uuid, row in (nothing | read).items() if uuid not in unread}, unread
 
 
 def _domain_records(
@@ -164,13 +164,13 @@ def _domain_records(
         assert hypervisors is not None
         with suppress(Unreachable):
             records.append(hypervisors.record(host, domain))
-    return tuple(one for one in records if one is not None)
+    return tuple(record for record in records if record is not None)
 
 
 def undefined_in(folder: Path) -> frozenset[str]:
     """The domains, by uuid, whose definitions the runs in a folder have removed."""
-    journals = (one for one in runs_in(folder) if isinstance(one, Journal))
-    steps = (step for one in journals for step, _ in one.in_place)
+    journals = (journal for journal in runs_in(folder) if isinstance(journal, Journal))
+    steps = (step for journal in journals for step, _ in journal.in_place)
     return frozenset(uuid for step in steps for uuid in undefined_by(step))
 
 
@@ -187,8 +187,12 @@ def observer_of(
     if all(row.subject.kind in CONSUMERS for row in every):
         targets = (change.target for step in plan.steps for change in step.changes)
         selection = Selection(
-            consumers=frozenset(one for row in every for one in (row.subject.uuid, *row.consumers)),
-            hypervisors=frozenset(one.host for one in targets if isinstance(one, DomainDefinition)),
+            consumers=frozenset(
+                uuid for row in every for uuid in (row.subject.uuid, *row.consumers)
+            ),
+            hypervisors=frozenset(
+                target.host for target in targets if isinstance(target, DomainDefinition)
+            ),
         )
     return Observer(cloud, plan.options, progress, replace(selection, may_be_gone=True))
 
@@ -328,7 +332,10 @@ def undone(
         refuse_too_large(plan, chosen.limit)
         # What is attempted now ends with an outcome, which an earlier write can no longer change.
         attempted = {step.id for step in plan.steps}
-        open_steps = (*_open_steps(original), *(one for one in earlier if one.id not in attempted))
+        open_steps = (
+            *_open_steps(original),
+            *(step for step in earlier if step.id not in attempted),
+        )
         left = () if chosen.steps else original.contested
         partly = () if chosen.steps else original.partly
         with applied(plan, cloud, folder, pace) if plan.steps else nullcontext(NO_RUN) as undo:
@@ -373,8 +380,8 @@ def note_undos(run: str, cloud: Cloud, folder: Path) -> None:
             open_steps = _resolve_earlier_undos(original, cloud, folder)
     except RunUnknown:
         return
-    for one in open_steps:
-        raise UndoOpen(one.id, one.run)
+    for step in open_steps:
+        raise UndoOpen(step.id, step.run)
 
 
 def _resolve_earlier_undos(original: Journal, cloud: Cloud, folder: Path) -> tuple[OpenStep, ...]:

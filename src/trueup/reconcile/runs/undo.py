@@ -41,8 +41,8 @@ def inverse(journal: Journal, only: Iterable[str] = ()) -> Plan:
     for name in wanted:
         if name not in in_place:
             raise StepUnknown(journal.run, name)
-    every = [one for one, (_, outcome) in in_place.items() if not outcome.contested]
-    chosen = [pair for one, pair in in_place.items() if one in (wanted or every)]
+    every = [step_id for step_id, (_, outcome) in in_place.items() if not outcome.contested]
+    chosen = [pair for step_id, pair in in_place.items() if step_id in (wanted or every)]
     steps = (
         replace(swapped(step, outcome.versions), needs=_needing(step, chosen))
         for step, outcome in reversed(chosen)

@@ -36,7 +36,8 @@ def verified(
     undecided = {row.subject: row.reason for row in seen.left_alone}
     undecided |= {row.subject: row.reason for row in seen.unchecked}
     missing = together(
-        because("source-says", source=one.source, error=one.reason) for one in seen.coverage.missing
+        because("source-says", source=status.source, error=status.reason)
+        for status in seen.coverage.missing
     )
     for finding in findings:
         others = tuple(
