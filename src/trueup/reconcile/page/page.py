@@ -124,7 +124,7 @@ def page_of(
         severities=_severities(audit),
         coverage=tuple(_source(row) for row in audit.coverage.sources),
         next=_next(audit, effects, happened),
-        totals=summed(one for rows in splits.values() for one in rows),
+        totals=summed(split for rows in splits.values() for split in rows),
         selected=facts.hosts_in_scope is not None,
         cells=cell_trees(ground),
         others=other_trees(ground),
@@ -155,7 +155,7 @@ def headline_of(audit: Audit) -> Headline:
     if gap := audit.coverage.gap:
         remarks.append(f"{in_words(gap)}.")
     remarks += (
-        f"{row.source} has no {', '.join(one.what for one in row.unsupported)}: see Coverage."
+        f"{row.source} has no {', '.join(gap.what for gap in row.unsupported)}: see Coverage."
         for row in audit.coverage.sources
         if row.unsupported
     )
@@ -182,7 +182,9 @@ def _clean(audit: Audit) -> str:
 
 
 def _severities(audit: Audit) -> tuple[SeverityCount, ...]:
-    counts = ((one, sum(row.severity is one for row in audit.findings)) for one in Severity)
+    counts = (
+        (severity, sum(row.severity is severity for row in audit.findings)) for severity in Severity
+    )
     return tuple(SeverityCount(severity, count) for severity, count in counts if count)
 
 
@@ -226,7 +228,7 @@ def _next(
     by_hand = (
         _by_hand(row, effects[row.id]) for row in audit.findings if not effects[row.id].steps
     )
-    return (*commands, *{one.words: one for one in by_hand}.values())[:_NEXT_MAX]
+    return (*commands, *{command.words: command for command in by_hand}.values())[:_NEXT_MAX]
 
 
 def _by_hand(row: Finding, effect: FindingEffect) -> NextCommand:

@@ -53,6 +53,6 @@ def shared_pools(
 
 def _held(pool: str, consumers: Iterable[str], facts: Facts) -> dict[str, int]:
     total: Counter[str] = Counter()
-    for one in consumers:
-        total.update(facts.consumers.get(one, {}).get(pool, {}))
+    for consumer in consumers:
+        total.update(facts.consumers.get(consumer, {}).get(pool, {}))
     return in_order(total)

@@ -75,13 +75,13 @@ def capacity_splits(
 def summed(splits: Iterable[CapacitySplit]) -> tuple[CapacitySplit, ...]:
     """One split for each resource class, with the sums."""
     totals: dict[str, Counter[str]] = defaultdict(Counter)
-    for one in splits:
-        totals[one.resource_class].update(
-            capacity=one.capacity,
-            right=one.right,
-            undecided=one.undecided,
-            phantom=one.phantom,
-            missing=one.missing,
+    for split in splits:
+        totals[split.resource_class].update(
+            capacity=split.capacity,
+            right=split.right,
+            undecided=split.undecided,
+            phantom=split.phantom,
+            missing=split.missing,
         )
     return tuple(CapacitySplit(name, **totals[name]) for name in in_order(dict.fromkeys(totals, 0)))
 
@@ -117,9 +117,9 @@ def _by_sign(effects: Mapping[str, FindingEffect], sign: int) -> _ByProvider:
     What one finding has too much does not make up for what another has too little.
     """
     found: _ByProvider = defaultdict(Counter)
-    for one in (row for effect in effects.values() for row in effect.capacity):
-        found[one.uuid].update(
-            {name: sign * n for name, n in one.resources.items() if sign * n > 0}
+    for count in (row for effect in effects.values() for row in effect.capacity):
+        found[count.uuid].update(
+            {name: sign * n for name, n in count.resources.items() if sign * n > 0}
         )
     return found
 

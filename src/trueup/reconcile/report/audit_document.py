@@ -50,9 +50,9 @@ def audit_document(
         "coverage": [_source(row) for row in audit.coverage.sources],
         "findings": [_finding(row, audit, effects[row.id]) for row in what.findings],
         "muted": [
-            _finding(one.finding, audit, effects[one.finding.id])
-            | {"acknowledgement": _acknowledgement(one.acknowledgement)}
-            for one in audit.muted
+            _finding(muted.finding, audit, effects[muted.finding.id])
+            | {"acknowledgement": _acknowledgement(muted.acknowledgement)}
+            for muted in audit.muted
         ],
         "unchecked": _reasoned(audit.unchecked),
         "not_judged": [{"defect": row.defect, "lacks": row.lacks} for row in audit.not_judged],
@@ -107,10 +107,15 @@ def _source(row: SourceStatus) -> Document:
         "lost_rows": row.lost_rows,
         "not_understood": row.unread_rows,
         "not_understood_examples": [
-            {"table": one.table, "row": one.row, "column": one.column, "reason": one.reason}
-            for one in row.unread
+            {
+                "table": example.table,
+                "row": example.row,
+                "column": example.column,
+                "reason": example.reason,
+            }
+            for example in row.unread
         ],
-        "unsupported": [{"what": one.what, "reason": one.reason} for one in row.unsupported],
+        "unsupported": [{"what": gap.what, "reason": gap.reason} for gap in row.unsupported],
     }
 
 
@@ -125,8 +130,8 @@ def _finding(row: Finding, audit: Audit, effect: FindingEffect) -> Document:
         **_age(row.since, audit),
         "effect": {
             "capacity": [
-                {"provider": one.uuid, "name": one.name, "resources": dict(one.resources)}
-                for one in effect.capacity
+                {"provider": count.uuid, "name": count.name, "resources": dict(count.resources)}
+                for count in effect.capacity
             ],
             "quota": _quota(effect.quota),
         },
@@ -140,7 +145,7 @@ def _finding(row: Finding, audit: Audit, effect: FindingEffect) -> Document:
 
 
 def _quota(counts: Iterable[Miscount]) -> list[Document]:
-    return [{"project": one.uuid, "resources": dict(one.resources)} for one in counts]
+    return [{"project": count.uuid, "resources": dict(count.resources)} for count in counts]
 
 
 def _subject(subject: Subject) -> Document:

@@ -51,9 +51,9 @@ def _rows(
     audit = what.audit
     for finding in what.findings:
         yield _finding("finding", finding, audit.taken_at, effects)
-    for one in audit.muted:
-        row = _finding("muted", one.finding, audit.taken_at, effects)
-        yield (*row[:-1], _because(one.acknowledgement))
+    for muted in audit.muted:
+        row = _finding("muted", muted.finding, audit.taken_at, effects)
+        yield (*row[:-1], _because(muted.acknowledgement))
     for source in audit.coverage.missing:
         reason = {"reason": f"did not answer: {source.reason}"}
         yield "could not check", "", "", "source", source.source, "", "", "", reason
@@ -88,7 +88,9 @@ def _effect(effect: FindingEffect) -> dict[str, str]:
     """What is counted wrongly, of providers and of projects; nothing where no remedy says it."""
     parts = {"capacity": effect.capacity, "quota": effect.quota}
     return {
-        label: "; ".join(one.words for one in counts) for label, counts in parts.items() if counts
+        label: "; ".join(count.words for count in counts)
+        for label, counts in parts.items()
+        if counts
     }
 
 

@@ -48,7 +48,7 @@ def _changes(step: Step, names: Mapping[str, str]) -> Iterator[str]:
 
 def _moved(change: Change, names: Mapping[str, str]) -> str:
     assert isinstance(change.target, Tree)
-    places = " and ".join(dict.fromkeys(names.get(one, one) for one in change.target.providers))
+    places = " and ".join(dict.fromkeys(names.get(uuid, uuid) for uuid in change.target.providers))
     who = counted(len(change.target.consumers), "consumer")
     return f"at once, the inventories of {places} and all that {who} hold"
 

@@ -31,8 +31,8 @@ def losses(plan: Plan) -> Iterator[str]:
     }
     for change in _removals(plan):
         assert isinstance(change.target, DomainDefinition)
-        for one in change.target.discards:
-            yield f"domain {change.target.domain} on {change.target.host}: {lost[one]}"
+        for discarded in change.target.discards:
+            yield f"domain {change.target.domain} on {change.target.host}: {lost[discarded]}"
 
 
 def kept(plan: Plan, facts: Facts) -> Iterator[str]:
@@ -50,7 +50,7 @@ def kept(plan: Plan, facts: Facts) -> Iterator[str]:
 
 def attached(plan: Plan, facts: Facts) -> Iterator[str]:
     """The volumes of the instances that are cleaned up, in words: only Cinder can detach them."""
-    cleaned = {one.subject.uuid for one in plan.findings}
+    cleaned = {finding.subject.uuid for finding in plan.findings}
     found = ((row.instance, row.volume) for row in facts.block_devices if row.volume)
     for instance, volume in sorted(pair for pair in found if pair[0] in cleaned):
         yield (
@@ -97,8 +97,10 @@ def _planned(plan: Plan) -> Mapping[str, str]:
     for step in plan.steps:
         for uuid, action in _actions(step, plan):
             found.setdefault(uuid, []).append(action)
-    for one in plan.declined:
-        found.setdefault(one.finding.subject.uuid, []).append(f"no step: {in_words(one.reason)}")
+    for declined in plan.declined:
+        found.setdefault(declined.finding.subject.uuid, []).append(
+            f"no step: {in_words(declined.reason)}"
+        )
     return {uuid: "; ".join(actions) for uuid, actions in found.items()}
 
 

@@ -40,9 +40,9 @@ def given(instance: Instance, facts: Facts) -> Iterator[str]:
     for row in facts.pci_devices:
         if row.instance == instance.uuid:
             yield _device(row)
-    for one in instance.assigned_resources:
-        provider = facts.provider_names.get(one.provider, one.provider)
-        yield f"It was given {one.resource_class} {one.identifier} of {provider}."
+    for assigned in instance.assigned_resources:
+        provider = facts.provider_names.get(assigned.provider, assigned.provider)
+        yield f"It was given {assigned.resource_class} {assigned.identifier} of {provider}."
     if facts.has("request specs") and instance.uuid not in facts.request_specs:
         yield "Nova's API database has no request spec of it, which Nova needs to move it."
 

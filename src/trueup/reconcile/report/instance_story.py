@@ -137,11 +137,15 @@ def _should_hold(record: InstanceRecord, facts: Facts) -> Iterator[str]:
         yield _flavor(instance.flavor, instance)
     claim = claim_of(record.uuid, facts)
     wanted = (claim.wanted,) if isinstance(claim, OnHost) else expected(instance, facts)
-    for one in wanted:
-        whose = "" if one.consumer == record.uuid else f" (consumer {one.consumer}, its migration)"
-        for part in one.parts:
+    for expectation in wanted:
+        whose = (
+            ""
+            if expectation.consumer == record.uuid
+            else f" (consumer {expectation.consumer}, its migration)"
+        )
+        for part in expectation.parts:
             yield _part(part, facts)
-        yield f"In all: {amounts_or_nothing(one.known, facts)}{whose}."
+        yield f"In all: {amounts_or_nothing(expectation.known, facts)}{whose}."
     if not wanted:
         yield "Nothing: it is on no host."
 

@@ -49,7 +49,7 @@ def quota_document(
         "unregistered": list(unregistered),
         "limits": [
             asdict(row)
-            | {"repaired": row.repaired, "notes": [one.name.lower() for one in row.notes]}
+            | {"repaired": row.repaired, "notes": [note.name.lower() for note in row.notes]}
             for row in rows
         ],
     }

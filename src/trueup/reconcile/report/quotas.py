@@ -168,7 +168,7 @@ def _add_owned(every: _Projects, facts: Facts) -> None:
     """What the consumers of each project hold, and what of that no instance does."""
     moves = {row.uuid for row in facts.migrations if row.instance in facts.alive}
     spelled = {
-        one for uuid, forms in facts.misspelled.items() if uuid in facts.alive for one in forms
+        form for uuid, forms in facts.misspelled.items() if uuid in facts.alive for form in forms
     }
     known = facts.alive.keys() | moves | facts.builds | spelled
     for uuid, owner in facts.owners.items():
@@ -178,8 +178,8 @@ def _add_owned(every: _Projects, facts: Facts) -> None:
             mine.strangers = mine.strangers or Counter()
             _add(mine.strangers, facts.consumers.get(uuid, {}))
     if facts.has(OWNERS):
-        for one in every.values():
-            one.strangers = one.strangers or Counter()
+        for project in every.values():
+            project.strangers = project.strangers or Counter()
 
 
 def _add(total: Counter[str], amounts: Amounts) -> None:
@@ -242,12 +242,12 @@ def _of_unified_limits(mine: _Project, limits: Limits, both: bool) -> Iterator[Q
     """Keystone's limits. `both`: Nova counts all processors together."""
     named = {*limits.default, *limits.of_project.get(mine.name, {})}
     used = {_CLASS + name for name in mine.placement.keys() | mine.nova.keys()}
-    for resource in (_SERVERS, *sorted(one for one in named | used if one.startswith(_CLASS))):
+    for resource in (_SERVERS, *sorted(name for name in named | used if name.startswith(_CLASS))):
         name = resource.removeprefix(_CLASS)
         classes = (
             () if resource == _SERVERS else _PROCESSORS if both and name == "VCPU" else (name,)
         )
-        nova = sum(mine.nova[one] for one in classes) if classes else mine.servers[0]
+        nova = sum(mine.nova[name] for name in classes) if classes else mine.servers[0]
         yield _noted(
             replace(_row(mine, resource, classes, nova), limit=limits.of(mine.name, resource))
         )
@@ -257,7 +257,7 @@ def _row(mine: _Project, resource: str, classes: tuple[str, ...], nova: int) -> 
     """A limit; without classes it is of servers. PARITY: Nova counts its mappings for these."""
 
     def total(of: Counter[str]) -> int:
-        return sum(of[one] for one in classes)
+        return sum(of[name] for name in classes)
 
     return QuotaRow(
         project=mine.name,

@@ -31,7 +31,7 @@ def reason_document(reason: Reason | None) -> Mapping[str, Any] | None:
     """A reason for programs: its stable name, the values that it rests on, and its causes."""
     if reason is None:
         return None
-    causes = [reason_document(one) for one in reason.causes]
+    causes = [reason_document(cause) for cause in reason.causes]
     return {"name": reason.name, "fields": dict(reason.fields), "causes": causes}
 
 

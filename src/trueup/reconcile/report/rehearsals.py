@@ -22,8 +22,8 @@ def rehearsal_table(shown: Rehearsal) -> Table:
         for step, outcome in shown.outcomes
     ]
     rows += [
-        ("step", " ".join(sorted(one.step.subjects)), "", "", f"not rehearsed: {one.reason}")
-        for one in shown.left_out
+        ("step", " ".join(sorted(row.step.subjects)), "", "", f"not rehearsed: {row.reason}")
+        for row in shown.left_out
     ]
     judged = (("left", shown.left), ("new", shown.new), ("not judged", shown.unjudged))
     for word, findings in judged:

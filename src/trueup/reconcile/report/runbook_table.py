@@ -34,10 +34,11 @@ def runbook_table(view: RunbookView) -> Table:
     """Rows of the preflight, of the steps, and of what was verified."""
     checks = view.prepared.checks if view.prepared else ()
     rows: list[tuple[Cell, ...]] = [
-        (one.part, one.subject, one.found, one.outlook.value, in_words(one.then)) for one in checks
+        (check.part, check.subject, check.found, check.outlook.value, in_words(check.then))
+        for check in checks
     ]
     rows += [tuple(row.values()) for row in _steps(view)]
-    rows += [("verified", "", one, "left", "run this again") for one in view.left or ()]
+    rows += [("verified", "", left, "left", "run this again") for left in view.left or ()]
     if view.left == ():
         rows.append(("verified", "", "nothing is left to do", "ok", ""))
     return RUNBOOK_COLUMNS, rows
@@ -51,9 +52,9 @@ def runbook_document(view: RunbookView) -> Mapping[str, Any]:
         "blocked": prepared.blocked if prepared else False,
         "permanent": prepared.permanent if prepared else "",
         "checks": [
-            {"part": one.part, "subject": one.subject, "found": one.found,
-             "verdict": one.outlook.value, "then": in_words(one.then)}
-            for one in (prepared.checks if prepared else ())
+            {"part": check.part, "subject": check.subject, "found": check.found,
+             "verdict": check.outlook.value, "then": in_words(check.then)}
+            for check in (prepared.checks if prepared else ())
         ],
         "steps": list(_steps(view)),
         "run": view.run,

@@ -33,9 +33,9 @@ def sarif(what: ShownAudit, effects: Mapping[str, FindingEffect], version: str) 
     audit = what.audit
     results = [_result(row, effects[row.id]) for row in what.findings]
     results += [
-        _result(one.finding, effects[one.finding.id])
-        | {"suppressions": [_suppression(one.acknowledgement)]}
-        for one in audit.muted
+        _result(muted.finding, effects[muted.finding.id])
+        | {"suppressions": [_suppression(muted.acknowledgement)]}
+        for muted in audit.muted
     ]
     return {
         "$schema": _SCHEMA,
@@ -90,8 +90,8 @@ def _result(row: Finding, effect: FindingEffect) -> Document:
         "properties": {
             "severity": row.severity.value,
             "since": moment(row.since) if row.since else None,
-            "capacity": [one.words for one in effect.capacity],
-            "quota": [one.words for one in effect.quota],
+            "capacity": [count.words for count in effect.capacity],
+            "quota": [count.words for count in effect.quota],
             "declined": in_words(effect.declined) or None,
             "reason": reason_document(effect.declined),
         },

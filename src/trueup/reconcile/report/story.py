@@ -52,7 +52,8 @@ class Story:
             "complete": not self.incomplete,
             "findings": list(self.findings),
             "sections": [
-                {"about": one.about, "sentences": list(one.sentences)} for one in self.sections
+                {"about": section.about, "sentences": list(section.sentences)}
+                for section in self.sections
             ],
         }
 
@@ -119,7 +120,7 @@ def make_story(subject: Subject, name: str, about: Concern, sections: Iterable[S
         subject=subject,
         name=name,
         taken_at=about.facts.taken_at,
-        sections=tuple(one for one in every if one.sentences),
+        sections=tuple(section for section in every if section.sentences),
         findings=tuple(row.id for row in about.findings),
         incomplete=bool(about.unchecked) or not coverage.complete,
     )
@@ -134,7 +135,7 @@ def _judgement(about: Concern) -> Iterator[Section]:
 
 
 def _verdicts(about: Concern) -> Iterator[str]:
-    muted = {one.finding.id: one.acknowledgement for one in about.audit.muted}
+    muted = {row.finding.id: row.acknowledgement for row in about.audit.muted}
     for row in about.findings:
         yield f"{row.severity.value}: {row.defect}. {_DEFECTS[row.defect].TITLE}."
         for label, text in evidence_in_words(row.evidence).items():
@@ -167,8 +168,8 @@ def _repairs(
             number += 1
             before, after = before_and_after(step, names)
             yield f"Step {number} changes {_flat(before)} to {_flat(after)}."
-        for one in (*effect.capacity, *effect.quota):
-            yield f"Until then Placement counts for {one.words}."
+        for count in (*effect.capacity, *effect.quota):
+            yield f"Until then Placement counts for {count.words}."
     if number:
         yield "trueup plan --out plan.json makes this plan, after a second observation."
 

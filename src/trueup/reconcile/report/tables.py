@@ -124,7 +124,8 @@ def verified_table(rows: Iterable[Verified]) -> Table:
         (
             row.finding.id,
             row.state.value,
-            " ".join(one.id for one in row.others) or row.finding.id * (row.state in FOUND_AGAIN),
+            " ".join(other.id for other in row.others)
+            or row.finding.id * (row.state in FOUND_AGAIN),
             in_words(row.reason),
         )
         for row in rows
@@ -134,7 +135,7 @@ def verified_table(rows: Iterable[Verified]) -> Table:
 def _subject(step: Step, names: Mapping[str, str]) -> tuple[str, str]:
     """The names and the uuids of what a step changes."""
     uuids = sorted(step.subjects)
-    return " ".join(names[one] for one in uuids if one in names), " ".join(uuids)
+    return " ".join(names[uuid] for uuid in uuids if uuid in names), " ".join(uuids)
 
 
 def _moment(moment: datetime) -> str:

@@ -67,7 +67,7 @@ def news_document(memory: Memory, news: News, interval: timedelta) -> dict[str, 
     """What the hook gets: what appeared, what is gone, and how many there are now."""
     last = memory.rounds[-1]
     confirmed = memory.confirmed(interval)
-    counts = Counter(one.severity for one in confirmed)
+    counts = Counter(sighting.severity for sighting in confirmed)
     return {
         "format": FORMAT,
         "at": moment(last.at),
@@ -75,7 +75,7 @@ def news_document(memory: Memory, news: News, interval: timedelta) -> dict[str, 
         "unchecked": last.unchecked,
         "findings": len(confirmed),
         "by_severity": {severity.value: counts[severity] for severity in Severity},
-        "appeared": [_row(one) for one in news.appeared],
+        "appeared": [_row(sighting) for sighting in news.appeared],
         "gone": list(news.gone),
     }
 
