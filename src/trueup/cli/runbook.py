@@ -193,7 +193,7 @@ class RunbookVerb(DocumentVerb, CloudVerb):
 
     def _last(self, arguments: argparse.Namespace, cloud: Cloud) -> Journal | None:
         """The last run of the same purpose; a host of another cloud may have the same name."""
-        cells = [one.uuid for one in cloud.nova.cells()]
+        cells = [cell.uuid for cell in cloud.nova.cells()]
         return last_for(self.purpose(arguments), arguments.state_dir, cells)
 
     def _go_on(self, arguments: argparse.Namespace, driver: Driver) -> RunbookView | None:

@@ -55,7 +55,7 @@ def refuse_meaningless(arguments: argparse.Namespace) -> None:
 
 def refuse_ignored(arguments: argparse.Namespace) -> None:
     """Raise OptionRefused for an option that another one would make ineffective."""
-    given = [one for one in _OF_CLOUDS if getattr(arguments, one, None)]
+    given = [name for name in _OF_CLOUDS if getattr(arguments, name, None)]
     if getattr(arguments, "snapshot", None):
         _refuse(given, "a snapshot is read with --from, and no cloud; leave one of them out")
         return
@@ -73,7 +73,7 @@ def refuse_ignored(arguments: argparse.Namespace) -> None:
         )
     if arguments.nova_api:
         _refuse(
-            [one for one in _OF_DATABASES if one in given],
+            [name for name in _OF_DATABASES if name in given],
             "no cell's database is read with --nova-api; leave one of them out",
         )
 
@@ -81,7 +81,7 @@ def refuse_ignored(arguments: argparse.Namespace) -> None:
 def refuse_ways_of_reading(arguments: argparse.Namespace) -> None:
     """Raise OptionRefused for an option about facts, where only Placement's API is used."""
     _refuse(
-        [one for one in _OF_FACTS if getattr(arguments, one)],
+        [name for name in _OF_FACTS if getattr(arguments, name)],
         "a ledger is copied over Placement's API; leave it out",
     )
 
