@@ -91,7 +91,7 @@ def asked_of_amounts(amounts: Mapping[str, int], traits: Iterable[str] = ()) -> 
     """Plain amounts, and the traits that the host must have."""
     words = ",".join((*(f"{name}={amount}" for name, amount in amounts.items()), *traits))
     group = RequestGroup(
-        resources=tuple(amounts.items()), required=tuple(frozenset({one}) for one in traits)
+        resources=tuple(amounts.items()), required=tuple(frozenset({trait}) for trait in traits)
     )
     disabled = frozenset({DISABLED_TRAIT})
     return Asked(words, CandidateRequest((group,), root_forbidden=disabled))
@@ -120,7 +120,7 @@ def _gaps(flavor: Flavor) -> Iterable[Gap]:
 
 def traits_wanted(asked: Iterable[Asked]) -> frozenset[str]:
     """The traits of these requests that are not read over Placement's API of a whole cloud."""
-    every = frozenset[str]().union(*(traits_of(one.request) for one in asked))
+    every = frozenset[str]().union(*(traits_of(kind.request) for kind in asked))
     return every - frozenset(JUDGED_TRAITS)
 
 

@@ -89,8 +89,8 @@ def _with_one_more(facts: Facts, host: str, mark: str) -> Facts:
             *(replace(row, host=name) for row in facts.host_mappings if row.host == host),
         ),
         host_aggregates=tuple(
-            replace(one, hosts=(*one.hosts, name)) if host in one.hosts else one
-            for one in facts.host_aggregates
+            replace(row, hosts=(*row.hosts, name)) if host in row.hosts else row
+            for row in facts.host_aggregates
         ),
     )
 
@@ -117,7 +117,7 @@ def _empty(node: ComputeNode, host: str, mark: str) -> ComputeNode:
                 cpus_used=0,
                 memory_used_mb=0,
                 pinned=frozenset(),
-                pages=tuple(replace(one, used=0) for one in cell.pages),
+                pages=tuple(replace(size, used=0) for size in cell.pages),
             )
             for cell in numa.cells
         )

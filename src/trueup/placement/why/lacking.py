@@ -143,4 +143,4 @@ def _is_member(aggregates: Iterable[str], root: int, view: View) -> bool:
         for uuid in aggregates
         if uuid in view.providers_by_aggregate
     ]
-    return any(bool(np.any((one >= root) & (one < end))) for one in members)
+    return any(bool(np.any((member >= root) & (member < end))) for member in members)
