@@ -26,7 +26,7 @@ from trueup.reconcile.verdicts import (
     Unchecked,
 )
 
-# Raised when something is taken away or changes its meaning; what is added does not raise it.
+# Incremented when a field is removed or changes its meaning, but not for new fields.
 FORMAT = 1
 Document = dict[str, Any]
 _TITLES = {defect.NAME: defect.TITLE for defect in DEFECTS}
@@ -35,7 +35,7 @@ _TITLES = {defect.NAME: defect.TITLE for defect in DEFECTS}
 def audit_document(
     what: ShownAudit, effects: Mapping[str, FindingEffect], version: str
 ) -> Document:
-    """The document; `version` is that of Trueup, `effects` are of the findings, by id."""
+    """The document; `version` is Trueup's, `effects` are the effects of findings, by id."""
     audit = what.audit
     return {
         "format": FORMAT,
@@ -62,7 +62,7 @@ def audit_document(
 
 
 def _everything(what: ShownAudit) -> Document:
-    """What was left alone, and a word about every other instance and consumer."""
+    """Everything left alone, and a remark about every other instance and consumer."""
     return {
         "left_alone": [
             _with_reason(row) | _age(row.since, what.audit) for row in what.audit.left_alone
@@ -73,7 +73,7 @@ def _everything(what: ShownAudit) -> Document:
 
 
 def moment(time: datetime) -> str:
-    """A time of the facts, which is UTC, in ISO 8601."""
+    """A time of the facts (UTC) in ISO 8601."""
     return time.isoformat(timespec="seconds") + "Z"
 
 
@@ -166,7 +166,7 @@ def _with_reason(row: Unchecked | LeftAlone | Remark) -> Document:
 
 
 def _age(since: datetime | None, audit: Audit) -> Document:
-    """Since when something is so, and its age at the time of the audit."""
+    """A start time, and the age at the time of the audit."""
     age = max(0, int((audit.taken_at - since).total_seconds())) if since else None
     return {"since": moment(since) if since else None, "age_seconds": age}
 

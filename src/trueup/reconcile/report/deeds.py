@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deeds: what a step does, in a few words for a line of a table."""
+"""Deeds: the effect of a step in a few words, for a line of a table."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ from trueup.reconcile.steps import (
 from trueup.reconcile.verdicts import plain_words
 from trueup.reconcile.wording import counted
 
-# More deletions than this in one step are counted, and not named.
+# More deletions than this in one step are counted instead of named.
 _NAMED_MAX = 3
 
 
@@ -66,7 +66,7 @@ def _deleted(step: Step) -> Iterator[str]:
 
 
 def _growth(step: Step, names: Mapping[str, str]) -> Iterator[str]:
-    """What consumers hold less or more of, for a step that changes allocations only."""
+    """How amounts of consumers change, for a step that changes allocations only."""
     if not all(isinstance(change.target, AllocationsOf) for change in step.changes):
         return
     for word, sign in (("release", -1), ("give", 1)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan as a diff: what each step takes away and adds, what guards it, and what it does."""
+"""A plan as a diff: the removals and additions of each step, its guards, and its effect."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

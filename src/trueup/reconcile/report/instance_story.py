@@ -22,7 +22,7 @@ from trueup.reconcile.verdicts import Subject, plain_words
 
 
 def consumer_story(uuid: str, seen: Observation) -> Story:
-    """The story of whatever holds resources by this uuid; of a migration, that of its instance."""
+    """The story of the consumer with this uuid; for a migration, the story of its instance."""
     facts = seen.facts
     if uuid in facts.instance_rows:
         return instance_story(uuid, seen)

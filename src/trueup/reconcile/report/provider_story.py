@@ -34,7 +34,7 @@ def provider_story(uuid: str, seen: Observation) -> Story:
 def _story_of_unlisted(uuid: str, seen: Observation) -> Story:
     """The story of a provider that Placement does not list: its compute node or its rows name it.
 
-    Of rows without a provider, `uuid` is the subject of their fault.
+    For rows without a provider, `uuid` is the subject of their fault.
     """
     facts = seen.facts
     nodes = facts.nodes_by_uuid.get(uuid, ())
@@ -52,7 +52,7 @@ def host_story(name: str, seen: Observation) -> Story:
     nodes = [row for row in facts.compute_nodes if row.host == name]
     providers = [row for node in nodes for row in facts.trees.get(node.uuid, ())]
     called = dict.fromkeys([*(node.node for node in nodes), name])
-    # Where uuids clash, its provider is the one with the name of its node.
+    # Where uuids clash, the provider has the name of the node.
     providers = providers or [
         row for alias in called for row in facts.providers_by_name.get(alias, ())
     ]

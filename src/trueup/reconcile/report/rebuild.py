@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A rebuilt ledger as tables: each difference with its reason, or how many there are for each."""
+"""A rebuilt ledger as tables: each difference with its reason, or the number for each reason."""
 
 from collections import Counter
 from collections.abc import Iterable

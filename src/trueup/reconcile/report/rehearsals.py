@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A rehearsal as a table: its steps, what the audit says afterwards, and usage before and after."""
+"""A rehearsal as a table: its steps, the audit afterwards, and usage before and after."""
 
 from trueup.reconcile.copies.rehearse import Rehearsal
 from trueup.reconcile.report.reasons import in_words
@@ -10,7 +10,7 @@ REHEARSAL_COLUMNS = ("What", "Subject", "Before", "After", "Result")
 
 
 def rehearsal_table(shown: Rehearsal) -> Table:
-    """One row for each step, each finding that is left, new or not judged, and so on."""
+    """One row for each step, for each finding that is left, new or not judged, and so on."""
     rows: list[tuple[Cell, ...]] = [
         (
             "step",

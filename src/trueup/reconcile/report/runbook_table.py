@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A runbook as one table or document: its preflight, its steps, and what was verified."""
+"""A runbook as one table or document: its preflight, its steps and their verification."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ from trueup.reconcile.runs.journal import StepOutcome
 from trueup.reconcile.steps import Step
 
 RUNBOOK_COLUMNS: Columns = ("Part", "Subject", "Found", "Verdict", "What follows")
-# More subjects of one step than this are counted, and not named.
+# More subjects of one step than this are counted instead of named.
 _NAMED_MAX = 3
 
 
 @dataclass(frozen=True, slots=True)
 class RunbookView:
-    """What a command shows: `outcomes` of the steps that were attempted, and what is `left`.
+    """The parts that a command shows: `outcomes` of the attempted steps, and what is `left`.
 
-    `left` is None if nothing was applied. `run` is the name of the run, empty without one.
+    `left` is None if nothing was applied. `run` is the name of the run; empty without one.
     """
 
     prepared: Prepared | None
@@ -31,7 +31,7 @@ class RunbookView:
 
 
 def runbook_table(view: RunbookView) -> Table:
-    """Rows of the preflight, of the steps, and of what was verified."""
+    """Rows of the preflight, the steps and the verification."""
     checks = view.prepared.checks if view.prepared else ()
     rows: list[tuple[Cell, ...]] = [
         (check.part, check.subject, check.found, check.outlook.value, in_words(check.then))

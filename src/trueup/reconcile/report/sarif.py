@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """An audit as SARIF 2.1.0, the format in which tools give results to continuous integration.
 
-A defect is a rule, a finding a result, a muted finding a suppressed result. What could not be
-checked, and what filters hide, is a notification of the run: so no result is not an all-clear.
+A defect is a rule, a finding a result, a muted finding a suppressed result. Unchecked subjects and
+hidden findings are notifications of the run, so an empty result list is not an all-clear.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -29,7 +29,7 @@ Document = dict[str, Any]
 
 
 def sarif(what: ShownAudit, effects: Mapping[str, FindingEffect], version: str) -> Document:
-    """The log; `version` is that of Trueup, `effects` are of the findings, by id."""
+    """The log; `version` is Trueup's, `effects` are the effects of findings, by id."""
     audit = what.audit
     results = [_result(row, effects[row.id]) for row in what.findings]
     results += [

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Merge: two providers of one host, by its old and by its new name, become one. Pure.
+"""Merge: two providers of one host, under its old and its new name, become one. Pure.
 
 Launchpad 1832814: after a rename Placement counts the host twice, and instances hold resources of
-the old provider. All of it moves to the new one in one request; the old is deleted.
+the old provider. They move to the new provider in one request, and the old one is deleted.
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ NAME = "merge"
 
 
 def pair_of(old: str, new: str, facts: Facts) -> Pair | None:
-    """The two providers of these names or uuids; None if there are not two."""
+    """The two providers with these names or uuids; None if there are not two."""
     rows = [
         [row for row in facts.providers.values() if name in (row.name, row.uuid)]
         for name in (old, new)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is checked before a host is rekeyed, first of all which side is the wrong one. Pure."""
+"""Checks before a host is rekeyed, above all which side has the wrong uuid. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _TO_CONFIRM = "finished"
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """A compute node, and the provider with its name and another uuid."""
+    """A compute node, and the provider with its name but another uuid."""
 
     node: ComputeNode
     provider: Provider
@@ -39,7 +39,7 @@ def checks(
     reading: HostReading,
     compute_id: str | None,
 ) -> tuple[Check, ...]:
-    """Everything that was checked, in the order in which an operator deals with it."""
+    """All checks, in the order in which an operator deals with them."""
     providers = [clash.provider.uuid for clash in found]
     return (
         *evidence(facts),
@@ -54,7 +54,7 @@ def checks(
 
 
 def in_motion(consumers: Iterable[str], facts: Facts, reading: HostReading) -> Iterator[Check]:
-    """What Nova is at work on: it keeps allocations in memory meanwhile, with the old provider."""
+    """Moves and tasks of Nova: meanwhile it keeps allocations in memory, with the old provider."""
     for consumer in consumers:
         instance = facts.alive.get(consumer)
         if instance is not None and instance.task_state:
@@ -81,7 +81,7 @@ def _same(host: str, found: Sequence[Clash], facts: Facts) -> Iterator[Check]:
 
 
 def _identity(clash: Clash, facts: Facts, compute_id: str | None) -> Check:
-    """Which of the two uuids is the right one, and what follows."""
+    """Which of the two uuids is right, and what follows."""
     node, old = clash.node, clash.provider
     if not node.uuid:
         # SAFETY: its provider would be renamed, and no new one could be made.
@@ -108,7 +108,7 @@ def _identity(clash: Clash, facts: Facts, compute_id: str | None) -> Check:
 
 
 def _proof(clash: Clash, facts: Facts) -> str:
-    """Why it is certain that the compute node's uuid is right; "" if it is not."""
+    """The proof that the compute node's uuid is right; "" without one."""
     node = clash.node
     former = facts.deleted_nodes_by_uuid.get(clash.provider.uuid, ())
     if any(row.host == node.host for row in former):
@@ -119,7 +119,7 @@ def _proof(clash: Clash, facts: Facts) -> str:
 
 
 def _other_side(clash: Clash, right: str | None, facts: Facts) -> str:
-    """What the operator does if Nova's database is the wrong side, or nobody knows yet."""
+    """What the operator does if Nova's database is wrong, or the wrong side is not known."""
     node, old = clash.node, clash.provider
     if right is None:
         return (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is checked before a compute service is retired, and why one may have to wait. Pure."""
+"""Checks before a compute service is retired, and reasons to wait. Pure."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from trueup.reconcile.verdicts import amounts_in_words
 from trueup.reconcile.wording import counted
 
 FINE, PLANNED, BLOCKS = Outlook.FINE, Outlook.PLANNED, Outlook.BLOCKS
-# SAFETY: an agent that runs reports its providers again, below a root that is gone.
+# SAFETY: a running agent reports its providers again, below a deleted root.
 _ASK_NEUTRON = (
     "make Neutron known ([neutron] in nova.conf, or a cloud of clouds.yaml); or if no network "
     "agent runs on the host any more, say so: --agents-gone"
@@ -35,7 +35,7 @@ _ASK_NEUTRON = (
 
 @dataclass(frozen=True, slots=True)
 class Retired:
-    """What is deleted of a host. `former` are its deleted nodes; `roots` their providers too."""
+    """The parts of a host to delete. `former` are its deleted nodes; `roots` include theirs."""
 
     host: str
     services: tuple[ComputeService, ...]
@@ -60,7 +60,7 @@ def checks(
     releases: Releases,
     plan: Plan,
 ) -> tuple[Check, ...]:
-    """Everything that was checked, in the order in which an operator deals with it."""
+    """All checks, in the order in which an operator deals with them."""
     facts = second.facts
     on_host = _on_host(place, facts)
     open_moves = tuple(row for row in reading.moves if row.under_way)
@@ -138,8 +138,8 @@ def _instance(row: Instance, place: Retired, facts: Facts) -> Check:
 
 
 def _move(row: Migration, place: Retired, facts: Facts) -> Check:
-    """A migration that is not over. Nova ends a resize only with the nova-compute of its source, or
-    of its target, running: of a host that is dead, the operator ends it."""
+    """A migration that is not over. Nova ends a resize only while the nova-compute of its source or
+    target runs. If that host is dead, the operator ends the resize."""
     if row.status != "finished":
         instance = facts.alive.get(row.instance)
         endless = instance is not None and cannot_end(instance, facts)
@@ -160,7 +160,7 @@ def _move(row: Migration, place: Retired, facts: Facts) -> Check:
 def _consumer(
     consumer: str, place: Retired, second: Observation, releases: Releases, plan: Plan
 ) -> Check:
-    """Somebody who holds resources of the host without being on it."""
+    """A consumer that holds resources of the host and is not on it."""
     facts = second.facts
     roots = {row.uuid for row in place.roots}
     here = {
@@ -176,7 +176,7 @@ def _consumer(
 
 
 def _why_held(consumer: str, second: Observation, plan: Plan) -> Reason:
-    """Why no step releases what a consumer holds, and what the operator does."""
+    """Why no step releases a consumer's resources, and what the operator does."""
     for declined in plan.declined:
         if consumer in (declined.finding.subject.uuid, *declined.finding.consumers):
             return declined.reason

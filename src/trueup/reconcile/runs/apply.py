@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Apply: a plan → the cloud. Each step: read its targets and guards, journal the intent, write.
+"""Apply: writes a plan. For each step: read targets and guards, journal the intent, write.
 
-PERF: neighbouring steps that only create allocations are written in one request (`creating`). Each
-of them still has its own intent and outcome, and is taken back by itself.
+PERF: neighbouring steps that only create allocations are written in one request
+(`batch_creation`). Each of them still has its own intent and outcome, and is undone by itself.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,16 +26,14 @@ from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
 from trueup.reconcile.steps import Change, PortBinding, Step, Tree, Version, parts_of
 
-# A request without an answer may still be carried out. After this time, twice as long as a request
-# may take, it no longer can be.
+# A request without an answer may still be carried out for this long: twice the timeout.
 LATE = timedelta(seconds=120)
 
 
 def require_answers(plan: Plan, cloud: Cloud) -> None:
     """Ask every source that the plan will ask and write to, before anything is written.
 
-    Raises Unreachable: a plan must not stop half applied because of a source that was silent
-    before it began.
+    Raises Unreachable: a source that is silent from the start must not stop a plan half applied.
     """
     guards = [guard for step in plan.steps for guard in step.guards]
     instances = (guard for guard in guards if isinstance(guard, InstanceState))
@@ -49,7 +47,7 @@ def require_answers(plan: Plan, cloud: Cloud) -> None:
 def apply(cloud: Cloud, journal: Journal, pace: Pace = ONE_BY_ONE) -> Iterator[StepOutcome]:
     """Attempt each step of a journal's plan in turn, from where an earlier attempt stopped.
 
-    When a source stops answering, records the outcome of the step at hand (`unknown`: it may have
+    When a source stops answering, records the outcome of the current step (`unknown`: it may have
     been written), and raises what the cloud raises. Applying the plan again finds out.
     """
     throttle = Throttle(pace)
@@ -77,7 +75,7 @@ def apply(cloud: Cloud, journal: Journal, pace: Pace = ONE_BY_ONE) -> Iterator[S
 
 
 def resolve_interrupted(cloud: Cloud, journal: Journal) -> tuple[StepOutcome, ...]:
-    """Record the outcome of steps that a run began and did not finish, by what the cloud holds.
+    """Record the outcome of steps that a run began and did not finish, by the state of the cloud.
 
     A step of several changes that was written in part is taken back. Returns those steps.
     """
@@ -103,7 +101,7 @@ def resolve_interrupted(cloud: Cloud, journal: Journal) -> tuple[StepOutcome, ..
 
 @dataclass(slots=True)
 class _Attempted:
-    """How the steps of a bundle ended; `stop` is why the others were not attempted."""
+    """How the steps of a bundle ended; `stop` is the error that prevents all further steps."""
 
     outcomes: list[StepOutcome] = field(default_factory=list)
     stop: Exception | None = None
@@ -138,10 +136,10 @@ def _attempts(
 
 
 def _read_again(step: Step, outcome: Outcome, cloud: Cloud, journal: Journal) -> Ended:
-    """The outcome of a step that an earlier attempt has done, if its targets are as that left them.
+    """The outcome of a step that is done already, if its targets still are as the step left them.
 
-    SAFETY: the journal is not the cloud: Placement may have been put back from a backup, or
-    somebody else has written since. What later steps of the run have changed again says nothing.
+    SAFETY: the journal is not the cloud: Placement may have been restored from a backup, or another
+    client has written since. Targets that later steps of the run changed are not compared.
     """
     steps = journal.plan.steps
     later = steps[steps.index(step) + 1 :]
@@ -165,9 +163,9 @@ def _touched(step: Step) -> frozenset[str]:
 
 
 def _attempt(step: Step, cloud: Cloud, journal: Journal, sent: bool) -> Ended:
-    """Attempt one step alone. `sent`: a request with others failed just before.
+    """Attempt one step alone. `sent`: a request with other steps just failed.
 
-    If that was a refusal, and the step is in place now, it is contested.
+    If the step is in place now although that request was refused, the step is contested.
     """
     missing = [needed for needed in step.needs if not journal.is_done(needed)]
     if missing:
@@ -198,7 +196,7 @@ def _attempt(step: Step, cloud: Cloud, journal: Journal, sent: bool) -> Ended:
 
 
 def change_key(change: Change) -> tuple[str, ...]:
-    """A key that is different for each target of a step."""
+    """A key for the target of a change, unique within a step."""
     return (type(change.target).__name__, *parts_of(change.target))
 
 
@@ -251,7 +249,7 @@ def _done(step: Step, found: dict[tuple[str, ...], Found]) -> Outcome:
 def _not_written(step: Step, journal: Journal, reason: Reason, foreign: bool = False) -> Outcome:
     """Refused; or unknown, while an earlier write without an answer may still be carried out.
 
-    Once somebody else has written (`foreign`), it can no longer be: its version is outdated.
+    Once another client has written (`foreign`), that write fails: its version is outdated.
     """
     intended = journal.intended_at(step) if journal.fate_open(step) else None
     if intended is None or foreign or now() - intended > LATE:
@@ -300,7 +298,7 @@ def _intend_at(journal: Journal, step: Step, change: Change, version: Version) -
 
 
 def _at(change: Change, outcome: Outcome) -> Outcome:
-    """The same end of a step, and at which target it came."""
+    """The same end of a step, with the target where it came."""
     return replace(outcome, target=_name(change))
 
 
@@ -323,9 +321,9 @@ def _taken_back(
 ) -> Outcome:
     """Take back the written changes of a step, last first; the step is refused if that works.
 
-    One that cannot be taken back is named, and the others are taken back all the same. If one of
-    them can never be taken back, all of them stay: what is left of the step is for the next plan.
-    SAFETY: if one is contested, somebody else may be about to write the others.
+    A change that cannot be taken back is named, and the other changes are still taken back. If one
+    of them can never be taken back, all stay: the next plan handles the rest of the step.
+    SAFETY: if one change is contested, another client may be about to write the others.
     """
     if contested:
         return Outcome(
