@@ -22,7 +22,7 @@ _CAPABILITIES = "capabilities:"
 
 
 class Gap(StrEnum):
-    """What may keep a server from a host, and is not known here: fewer may fit than is said."""
+    """Unknown conditions that may keep a server from a host: fewer may fit than the count says."""
 
     PCI_ALIAS = "pci-alias"
     DEVICE_PROFILE = "device-profile"
@@ -81,7 +81,7 @@ def asked_of_instance(instance: Instance) -> Asked | NotAskable:
     cells = instance.numa_topology.cells
     if cells is None:
         return NotAskable(instance.name, because("numa-unreadable"))
-    # What it was given says more than flavor and image do now.
+    # The resources it was given are more exact than its flavor and image now.
     pages = found.numa.cells[0].page_size if found.numa else None
     needs = (CellNeed(len(c.processors), len(c.pinned), c.memory_mb, pages) for c in cells)
     return replace(found, numa=NumaNeed(tuple(needs)), gaps=found.gaps - {Gap.MIXED_CELLS})
@@ -125,6 +125,6 @@ def traits_wanted(asked: Iterable[Asked]) -> frozenset[str]:
 
 
 def without_traits(asked: Asked) -> Asked:
-    """The same, of a cloud whose traits were not all read."""
+    """The same request, for a cloud whose traits were not all read."""
     unread = traits_wanted([asked])
     return replace(asked, gaps=asked.gaps | {Gap.TRAITS_NOT_READ}) if unread else asked

@@ -110,7 +110,7 @@ class Room:
         if found.count > most:
             found = Fitting(most, "")
         for slot, positions in zip(search.slots, offers, strict=True):
-            # What several providers of this host alone can give, nobody else asks for.
+            # No other host uses what several providers of this host alone can give.
             for position in self._sharing.intersection(positions):
                 self._take([(position, name, n * found.count) for name, n in slot.resources])
         return found
@@ -181,7 +181,7 @@ class Room:
         return ""
 
     def _fitting(self, search: Search, offers: list[list[int]]) -> list[list[int]]:
-        """Those of these offers that still have room."""
+        """The offers that still have room."""
         return [
             [
                 position

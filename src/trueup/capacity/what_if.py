@@ -17,7 +17,7 @@ class HostUnknown(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """What is assumed: hosts that are gone, more hosts like some, and inventories by class."""
+    """Assumptions: hosts that are gone, more hosts like some, and inventories by class."""
 
     without: tuple[str, ...] = ()
     more: Mapping[str, int] = field(default_factory=dict)

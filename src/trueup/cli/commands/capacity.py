@@ -43,7 +43,7 @@ from trueup.reconcile.report.tables import Columns, Table
 from trueup.reconcile.runs import Observer
 from trueup.reconcile.wording import counted
 
-# What moves of servers depend on, and no source that is read for a whole cloud has.
+# Moves of servers depend on these, and no source that is read for a whole cloud has them.
 NOT_ASKED = "Not checked: server groups, and the zone that a server was asked to be in."
 _NUMBERS_MAX = 10**6
 Number = TypeVar("Number", int, float)

@@ -18,7 +18,7 @@ _ABOVE_ZERO = {
     "rounds": "--rounds",
 }
 _NOT_NEGATIVE = {"grace": "--grace", "limit": "--limit", "max_age": "--max-age", "pause": "--pause"}
-# What names a cloud or a way to read it, and has no say where a snapshot is read.
+# Options that name a cloud or a way to read it, and do not apply to a snapshot.
 _OF_CLOUDS = {
     "nova_conf": "--nova-conf",
     "nova_database": "--nova-database",
@@ -32,7 +32,7 @@ _OF_CLOUDS = {
     "libvirt_uri": "--libvirt-uri",
 }
 _OF_DATABASES = ("cell_database", "cell_timeout")
-# What says how facts are read, and has no say where only Placement's API is used.
+# Options about reading facts, which do not apply where only Placement's API is used.
 _OF_FACTS = (*_OF_DATABASES, "placement_database", "placement_conf", "libvirt", "libvirt_uri")
 
 

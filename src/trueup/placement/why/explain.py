@@ -37,7 +37,7 @@ class Step:
 
     @property
     def left_without(self) -> int | None:
-        """How many those are."""
+        """The number of hosts left without this filter."""
         return None if self.without is None else len(self.without)
 
 

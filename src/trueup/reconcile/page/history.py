@@ -15,7 +15,7 @@ from trueup.reconcile.verdicts import Severity
 WIDTH, HEIGHT = 960, 180
 # The plot's own rectangle within that.
 LEFT, RIGHT, TOP, BOTTOM = 48, 952, 8, 140
-# The newest rounds are also a table, for whoever cannot see a plot.
+# The newest rounds are also a table, for readers who cannot see the plot.
 LISTED = 10
 
 
@@ -56,7 +56,7 @@ class Plot:
 
     @property
     def failure(self) -> str:
-        """Why the newest round failed; empty if it did not."""
+        """Why the newest round failed; empty if it succeeded."""
         last = self.newest[0]
         return last.reason if last.state == "failed" else ""
 
@@ -86,7 +86,7 @@ def history_plot(marks: Sequence[Mark]) -> Plot | None:
 
 
 def _areas(audited: Sequence[tuple[float, Mark]], most: int) -> tuple[Area, ...]:
-    """One area for each severity that ever was."""
+    """One area for each severity in any round."""
     below = [0] * len(audited)
     areas = []
     for severity in Severity:

@@ -32,7 +32,7 @@ Tone = Literal["clean", "findings", "incomplete"]
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """What the audit says in one line, and what has to be known with it."""
+    """The result of the audit in one line, with remarks."""
 
     tone: Tone
     words: str
@@ -174,7 +174,7 @@ def headline_of(audit: Audit) -> Headline:
 
 
 def _clean(audit: Audit) -> str:
-    """The verdict is about the ledger: what hangs in Nova is named with it."""
+    """The verdict about the ledger, with a note about what hangs in Nova."""
     if not audit.left_alone:
         return "No drift found"
     more = f"; {len(audit.hanging)} of them cannot end by themselves" if audit.hanging else ""
@@ -207,7 +207,7 @@ def _source(row: SourceStatus) -> CoverageRow:
 def _next(
     audit: Audit, effects: Mapping[str, FindingEffect], happened: Timeline
 ) -> tuple[NextCommand, ...]:
-    """What to type next, the first thing first."""
+    """The next commands, in order."""
     commands = []
     for run in happened.unresolved:
         purpose = "see the steps of this run whose result is unknown; apply its plan again"

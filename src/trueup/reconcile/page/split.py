@@ -88,7 +88,7 @@ def summed(splits: Iterable[CapacitySplit]) -> tuple[CapacitySplit, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """What is not right with one provider, by resource class."""
+    """The wrong and undecided amounts of one provider, by resource class."""
 
     phantom: Counter[str]
     missing: Counter[str]
@@ -133,7 +133,7 @@ def _held_by(consumers: Iterable[str], facts: Facts) -> _ByProvider:
 
 
 def _undecided(facts: Facts, audit: Audit, effects: Mapping[str, FindingEffect]) -> frozenset[str]:
-    """The consumers of which it is not known whether they hold what they should."""
+    """The consumers whose allocations were not judged."""
     named = {row.subject.uuid for row in audit.unchecked if row.subject.kind in CONSUMERS}
     hosts = {row.subject.uuid for row in audit.unchecked if row.subject.kind == "host"}
     if hosts:

@@ -67,7 +67,7 @@ class HostTree:
 
     @property
     def compact(self) -> bool:
-        """Whether a line says all of it.
+        """Whether one line shows the whole host.
 
         PERF: a browser takes seconds for the bars of 10,000 such hosts.
         """
@@ -166,7 +166,7 @@ class _Concerns:
 
 
 def _is_shown(node: ComputeNode, facts: Facts) -> bool:
-    """Of a selection only the hosts whose consumers were all read."""
+    """Whether the page shows a host: in a selection, only if its consumers were all read."""
     return facts.judges(node.uuid)
 
 

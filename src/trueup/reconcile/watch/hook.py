@@ -30,7 +30,7 @@ class Hook:
     seconds: float = HOOK_SECONDS
 
     def run(self, document: dict[str, Any]) -> str:
-        """Give it the document. The return value says why that failed; empty: it did not."""
+        """Give the command a document. Returns why that failed; empty if it worked."""
         try:
             process = subprocess.Popen(
                 self.command,
@@ -56,7 +56,7 @@ class Hook:
 
 
 def hook_of(text: str) -> Hook:
-    """The hook of a command line. Raises ValueError if it is none."""
+    """The hook of a command line. Raises ValueError for an invalid one."""
     words = shlex.split(text)
     if not words:
         raise ValueError("it is empty")
@@ -94,7 +94,7 @@ def _row(one: Sighting) -> dict[str, Any]:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End the command, and whatever it started."""
+    """End the command and its child processes."""
     # It was not waited for, so no other process can have its number.
     with suppress(PermissionError):
         os.killpg(process.pid, signal.SIGKILL)

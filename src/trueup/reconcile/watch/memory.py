@@ -17,7 +17,7 @@ import msgspec
 from trueup.reconcile.audit import Audit
 from trueup.reconcile.verdicts import Finding, Severity
 
-# After more rounds than these, of the older half every second one is forgotten.
+# After more rounds than this, every second round of the older half is forgotten.
 ROUNDS_MAX = 1000
 
 # A finding that comes back within this time has a cause that no repair of the ledger removes.
@@ -165,13 +165,13 @@ def news_in(memory: Memory, interval: timedelta) -> News:
 
 
 def after_notifying(memory: Memory, news: News) -> Memory:
-    """The same memory, in which this has been notified."""
+    """The memory after this news was sent."""
     notified = memory.notified - set(news.gone) | {sighting.id for sighting in news.appeared}
     return replace(memory, notified=frozenset(notified))
 
 
 def _may_be_there(one: Sighting, audit: Audit) -> bool:
-    """Whether a finding that an audit does not have may be there all the same."""
+    """Whether a finding that an audit lacks may still exist."""
     return not audit.coverage.complete or any(
         row.subject.uuid == one.uuid for row in audit.unchecked
     )
