@@ -77,7 +77,9 @@ def _row(row: Row) -> Document:
         "not_counted": [gap.value for gap in sorted(row.gaps)],
         "binds": [
             {"kind": kind.value, "what": name, "hosts": number}
-            for (kind, name), number in sorted(row.binds.items(), key=lambda one: (-one[1], one[0]))
+            for (kind, name), number in sorted(
+                row.binds.items(), key=lambda pair: (-pair[1], pair[0])
+            )
         ],
     }
 

@@ -143,7 +143,7 @@ class _Cell:
         self.memory_used += need.memory_mb
 
     def _in_small_pages(self, need: CellNeed) -> bool:
-        smallest = min(self.cell.pages, key=lambda one: one.size_kb)
+        smallest = min(self.cell.pages, key=lambda size: size.size_kb)
         # What may be overcommitted is bound by the ratio, and not by what is free.
         number = self.free_pages[smallest.size_kb] if need.dedicated else smallest.total
         wanted = need.memory_mb * _KIB_IN_MIB
@@ -193,10 +193,10 @@ class HostCells:
         """The cells in the order in which they are tried: by default, the emptiest first."""
         if len(self._cells) <= len(need.cells):
             return self._cells
-        by_memory = sorted(self._cells, key=lambda one: one.memory_left, reverse=True)
+        by_memory = sorted(self._cells, key=lambda cell: cell.memory_left, reverse=True)
         if need.cells[0].dedicated:
-            return sorted(by_memory, key=lambda one: one.dedicated_left, reverse=True)
-        return sorted(by_memory, key=lambda one: one.cpus_used)
+            return sorted(by_memory, key=lambda cell: cell.dedicated_left, reverse=True)
+        return sorted(by_memory, key=lambda cell: cell.cpus_used)
 
 
 def _page_size(text: str | None) -> int | str | None:

@@ -60,7 +60,7 @@ class Place:
 def places(facts: Facts) -> tuple[Place, ...]:
     """Every compute node that was read, by host and node."""
     servers = Counter((row.cell, row.host) for row in facts.alive.values())
-    named = sorted(facts.host_aggregates, key=lambda one: one.name)
+    named = sorted(facts.host_aggregates, key=lambda row: row.name)
     aggregates = grouped((host, aggregate) for aggregate in named for host in aggregate.hosts)
     nodes = sorted(facts.compute_nodes, key=lambda row: (row.host, row.node, row.uuid))
     return tuple(

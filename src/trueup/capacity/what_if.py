@@ -48,7 +48,9 @@ def _stocked(facts: Facts, ratios: Mapping[str, float], reserved: Mapping[str, i
     changed = {
         uuid: replace(
             row,
-            inventories={n: _stock(n, one, ratios, reserved) for n, one in row.inventories.items()},
+            inventories={
+                n: _stock(n, stock, ratios, reserved) for n, stock in row.inventories.items()
+            },
         )
         for uuid, row in facts.providers.items()
         if row.root in roots and row.inventories.keys() & (ratios.keys() | reserved.keys())

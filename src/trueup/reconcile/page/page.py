@@ -249,4 +249,4 @@ def _by_reason(rows: Iterable[Unchecked | LeftAlone]) -> tuple[ReasonGroup, ...]
         for row in rows
     )
     groups = (ReasonGroup(reason, subjects) for reason, subjects in found.items())
-    return tuple(sorted(groups, key=lambda one: (-len(one.subjects), one.reason)))
+    return tuple(sorted(groups, key=lambda row: (-len(row.subjects), row.reason)))

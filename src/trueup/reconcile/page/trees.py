@@ -227,7 +227,7 @@ def _branch(provider: Provider, tree: Iterable[Provider], splits: Splits) -> Bra
     below = grouped((row.parent, row) for row in tree)
 
     def made(row: Provider) -> Branch:
-        children = sorted(below.get(row.uuid, ()), key=lambda one: (one.name, one.uuid))
+        children = sorted(below.get(row.uuid, ()), key=lambda child: (child.name, child.uuid))
         return Branch(row.uuid, row.name, splits.get(row.uuid, ()), tuple(map(made, children)))
 
     return made(provider)
