@@ -42,7 +42,9 @@ def after_steps(facts: Facts, steps: Iterable[Step]) -> Facts:
             held = held_in(change.after).get(consumer)
             consumers[consumer] = held.amounts if held else {}
         _write(change, providers)
-    held_amounts: dict[str, Amounts] = {one: held for one, held in consumers.items() if held}
+    held_amounts: dict[str, Amounts] = {
+        consumer: held for consumer, held in consumers.items() if held
+    }
     return replace(facts, consumers=held_amounts, providers=providers)
 
 

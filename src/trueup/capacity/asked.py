@@ -22,7 +22,7 @@ _CAPABILITIES = "capabilities:"
 
 
 class Gap(StrEnum):
-    """What may keep a server from a host, and is not known here: fewer may fit than is said."""
+    """Unknown conditions that may keep a server from a host: fewer may fit than the count says."""
 
     PCI_ALIAS = "pci-alias"
     DEVICE_PROFILE = "device-profile"
@@ -81,7 +81,7 @@ def asked_of_instance(instance: Instance) -> Asked | NotAskable:
     cells = instance.numa_topology.cells
     if cells is None:
         return NotAskable(instance.name, because("numa-unreadable"))
-    # What it was given says more than flavor and image do now.
+    # The resources it was given are more exact than its flavor and image now.
     pages = found.numa.cells[0].page_size if found.numa else None
     needs = (CellNeed(len(c.processors), len(c.pinned), c.memory_mb, pages) for c in cells)
     return replace(found, numa=NumaNeed(tuple(needs)), gaps=found.gaps - {Gap.MIXED_CELLS})
@@ -91,7 +91,7 @@ def asked_of_amounts(amounts: Mapping[str, int], traits: Iterable[str] = ()) -> 
     """Plain amounts, and the traits that the host must have."""
     words = ",".join((*(f"{name}={amount}" for name, amount in amounts.items()), *traits))
     group = RequestGroup(
-        resources=tuple(amounts.items()), required=tuple(frozenset({one}) for one in traits)
+        resources=tuple(amounts.items()), required=tuple(frozenset({trait}) for trait in traits)
     )
     disabled = frozenset({DISABLED_TRAIT})
     return Asked(words, CandidateRequest((group,), root_forbidden=disabled))
@@ -120,11 +120,11 @@ def _gaps(flavor: Flavor) -> Iterable[Gap]:
 
 def traits_wanted(asked: Iterable[Asked]) -> frozenset[str]:
     """The traits of these requests that are not read over Placement's API of a whole cloud."""
-    every = frozenset[str]().union(*(traits_of(one.request) for one in asked))
+    every = frozenset[str]().union(*(traits_of(kind.request) for kind in asked))
     return every - frozenset(JUDGED_TRAITS)
 
 
 def without_traits(asked: Asked) -> Asked:
-    """The same, of a cloud whose traits were not all read."""
+    """The same request, for a cloud whose traits were not all read."""
     unread = traits_wanted([asked])
     return replace(asked, gaps=asked.gaps | {Gap.TRAITS_NOT_READ}) if unread else asked

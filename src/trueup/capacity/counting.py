@@ -92,7 +92,7 @@ class Capacity:
 
     @property
     def left_out(self) -> Mapping[LeftOut, int]:
-        return Counter(one.left_out for one in self.places if one.left_out)
+        return Counter(place.left_out for place in self.places if place.left_out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class Later:
 
 def capacity(asked: Sequence[Asked], facts: Facts, by: By, later: Later) -> Capacity:
     """How many servers of each kind fit in each group."""
-    requests = [one.request for one in asked]
+    requests = [kind.request for kind in asked]
     grounds = {
         name: ground(found, requests)
         for name, found in (
@@ -116,7 +116,7 @@ def capacity(asked: Sequence[Asked], facts: Facts, by: By, later: Later) -> Capa
         if found is not None
     }
     every = places(facts)
-    rows = [row for one in asked for row in _rows(one, grounds, every, by)]
+    rows = [row for kind in asked for row in _rows(kind, grounds, every, by)]
     unknown = tuple(row.name for row in unknown_hosts(facts))
     return Capacity(by, tuple(rows), every, unknown)
 
@@ -154,7 +154,7 @@ def groups_of(place: Place, by: By) -> tuple[str, ...]:
 def _rows(
     asked: Asked, grounds: Mapping[str, Ground], every: Sequence[Place], by: By
 ) -> Iterator[Row]:
-    names = sorted({name for one in every for name in groups_of(one, by)}) or [""]
+    names = sorted({name for place in every for name in groups_of(place, by)}) or [""]
     whole = {time: fill(asked, ground) for time, ground in grounds.items()}
     counts = {time: _by_group(asked, grounds[time], by, found) for time, found in whole.items()}
     binds = _binds(asked, grounds["now"], whole["now"], by)
@@ -172,8 +172,8 @@ def _rows(
 
 
 def _count(fittings: Iterable[Fitting]) -> Count:
-    numbers = [one.count for one in fittings]
-    return Count(sum(numbers), sum(1 for one in numbers if one), max(numbers, default=0))
+    numbers = [fitting.count for fitting in fittings]
+    return Count(sum(numbers), sum(1 for number in numbers if number), max(numbers, default=0))
 
 
 def _by_group(
@@ -249,13 +249,17 @@ def _binds(
 ) -> dict[str, Counter[Binding]]:
     """By group: on how many of its hosts each thing keeps one more server away."""
     found: dict[str, Counter[Binding]] = defaultdict(Counter)
-    empty = [root for (_, root), one in zip(ground.hosts, fittings, strict=True) if not one.ends_by]
+    empty = [
+        root
+        for (_, root), fitting in zip(ground.hosts, fittings, strict=True)
+        if not fitting.ends_by
+    ]
     lacking = first_bindings(asked.request, ground.view, empty) if empty else {}
-    for (place, root), one in zip(ground.hosts, fittings, strict=True):
-        if one.ends_by in _BEYOND_PLACEMENT:
-            binding = (Bind(one.ends_by), "")
+    for (place, root), fitting in zip(ground.hosts, fittings, strict=True):
+        if fitting.ends_by in _BEYOND_PLACEMENT:
+            binding = (Bind(fitting.ends_by), "")
         else:
-            binding = (Bind.CLASS, one.ends_by) if one.ends_by else lacking[root]
+            binding = (Bind.CLASS, fitting.ends_by) if fitting.ends_by else lacking[root]
         for name in groups_of(place, by):
             found[name][binding] += 1
     return found
@@ -266,13 +270,13 @@ def first_bindings(
 ) -> dict[int, Binding]:
     """What keeps the first server away from each of these hosts: filter after filter is added."""
     left, found, kept = set(roots), dict[int, Binding](), list[Filter]()
-    for one in filters_of(request):
-        kept.append(one)
+    for filter_ in filters_of(request):
+        kept.append(filter_)
         part = request_of(kept, request)
         if part is None:
             continue
         after = left & _roots(part, view)
-        found |= _binding(one, left - after, view)
+        found |= _binding(filter_, left - after, view)
         left = after
         if not left:
             break

@@ -34,7 +34,8 @@ def capacity_document(
         },
         "flavors": [_row(row) for row in found.rows],
         "refused": [
-            {"name": one.name, "reason": in_words(one.reason)} for one in found.not_askable
+            {"name": refused.name, "reason": in_words(refused.reason)}
+            for refused in found.not_askable
         ],
     }
 
@@ -50,16 +51,16 @@ def failures_document(
         "complete": complete,
         "failures": [
             {
-                "group": one.group or None,
-                "hosts": list(one.hosts),
-                "servers": len(one.moves),
-                "not_checked": one.uncertain,
+                "group": failure.group or None,
+                "hosts": list(failure.hosts),
+                "servers": len(failure.moves),
+                "not_checked": failure.uncertain,
                 "without_place": [
                     {"uuid": each.server.uuid, "name": each.server.name, "why": words.move(each)}
-                    for each in one.homeless
+                    for each in failure.homeless
                 ],
             }
-            for one in failures
+            for failure in failures
         ],
     }
 
@@ -76,7 +77,9 @@ def _row(row: Row) -> Document:
         "not_counted": [gap.value for gap in sorted(row.gaps)],
         "binds": [
             {"kind": kind.value, "what": name, "hosts": number}
-            for (kind, name), number in sorted(row.binds.items(), key=lambda one: (-one[1], one[0]))
+            for (kind, name), number in sorted(
+                row.binds.items(), key=lambda pair: (-pair[1], pair[0])
+            )
         ],
     }
 

@@ -23,7 +23,7 @@ def view_of(facts: Facts, requests: Iterable[CandidateRequest]) -> View:
             names=names,
             providers=[_provider(row, ids) for row in facts.providers.values()],
             inventories=[
-                row for one in facts.providers.values() for row in _stock(one, ids, names)
+                row for provider in facts.providers.values() for row in _stock(provider, ids, names)
             ],
             used=[
                 (ids[uuid], names.class_ids[name], amount)
@@ -65,11 +65,12 @@ def _provider(row: Provider, ids: Mapping[str, int]) -> ProviderRow:
 
 
 def _stock(row: Provider, ids: Mapping[str, int], names: Names) -> Iterable[InventoryRow]:
-    for name, one in row.inventories.items():
+    for name, stock in row.inventories.items():
         yield InventoryRow(
-            ids[row.uuid], names.class_ids[name], one.total, one.reserved, one.allocation_ratio,
+            ids[row.uuid], names.class_ids[name],
+            stock.total, stock.reserved, stock.allocation_ratio,
             # A row that was written by hand may have a step of 0.
-            one.min_unit, one.max_unit, max(one.step_size, 1),
+            stock.min_unit, stock.max_unit, max(stock.step_size, 1),
         )  # fmt: skip
 
 
@@ -115,7 +116,10 @@ def _members(
     for uuid in pools:
         # No aggregate has the uuid of a provider.
         shares_with = facts.providers[uuid].shares_with
-        members[f"of {uuid}"] = [ids[uuid], *(ids[one] for one in sorted(shares_with & ids.keys()))]
+        members[f"of {uuid}"] = [
+            ids[uuid],
+            *(ids[tree] for tree in sorted(shares_with & ids.keys())),
+        ]
     numbers = {uuid: number for number, uuid in enumerate(members, 1)}
-    pairs = [(one, numbers[uuid]) for uuid, having in members.items() for one in having]
+    pairs = [(member, numbers[uuid]) for uuid, having in members.items() for member in having]
     return pairs, {number: uuid for uuid, number in numbers.items()}

@@ -41,7 +41,10 @@ class NumaNeed:
     @property
     def mixed_in_several(self) -> bool:
         """Whether it has shared and dedicated CPUs in several cells: a mask says which is where."""
-        kinds = (any(one.shared for one in self.cells), any(one.dedicated for one in self.cells))
+        kinds = (
+            any(cell.shared for cell in self.cells),
+            any(cell.dedicated for cell in self.cells),
+        )
         return len(self.cells) > 1 and all(kinds)
 
 
@@ -57,13 +60,13 @@ def need_of(flavor: Flavor, image: Mapping[str, str]) -> NumaNeed | Unknown | No
         named_memory = [setting(f"numa_mem.{number}") for number in range(count)]
         cpus = _parts(
             flavor.vcpus,
-            [len(cpu_set(one or "")) for one in named_cpus] if any(named_cpus) else None,
+            [len(cpu_set(text or "")) for text in named_cpus] if any(named_cpus) else None,
             max(count, 1),
             "CPUs",
         )
         memory = _parts(
             flavor.memory_mb,
-            [int(one or 0) for one in named_memory] if any(named_memory) else None,
+            [int(text or 0) for text in named_memory] if any(named_memory) else None,
             max(count, 1),
             "MiB",
         )
@@ -127,8 +130,8 @@ class _Cell:
         elif isinstance(need.page_size, int):
             sizes = [size for size in sizes if size == need.page_size]
         wanted = need.memory_mb * _KIB_IN_MIB
-        fitting = (one for one in sizes if wanted % one == 0)
-        return next((one for one in fitting if wanted <= self.free_pages[one] * one), None)
+        fitting = (size for size in sizes if wanted % size == 0)
+        return next((size for size in fitting if wanted <= self.free_pages[size] * size), None)
 
     def take(self, need: CellNeed) -> None:
         smallest = min(self.free_pages, default=None)
@@ -140,7 +143,7 @@ class _Cell:
         self.memory_used += need.memory_mb
 
     def _in_small_pages(self, need: CellNeed) -> bool:
-        smallest = min(self.cell.pages, key=lambda one: one.size_kb)
+        smallest = min(self.cell.pages, key=lambda size: size.size_kb)
         # What may be overcommitted is bound by the ratio, and not by what is free.
         number = self.free_pages[smallest.size_kb] if need.dedicated else smallest.total
         wanted = need.memory_mb * _KIB_IN_MIB
@@ -168,7 +171,7 @@ class HostCells:
                 dedicated_left=len(cell.free_dedicated),
                 cpus_used=cell.cpus_used,
                 memory_used=cell.memory_used_mb,
-                free_pages={one.size_kb: one.free for one in cell.pages},
+                free_pages={size.size_kb: size.free for size in cell.pages},
             )
             for cell in cells
         ]
@@ -176,9 +179,9 @@ class HostCells:
     def place(self, need: NumaNeed) -> bool:
         """Place a server, if its cells fit into as many cells of the host."""
         for chosen in itertools.permutations(self._in_turn(need), len(need.cells)):
-            if all(cell.fits(one) for cell, one in zip(chosen, need.cells, strict=True)):
-                for cell, one in zip(chosen, need.cells, strict=True):
-                    cell.take(one)
+            if all(cell.fits(wanted) for cell, wanted in zip(chosen, need.cells, strict=True)):
+                for cell, wanted in zip(chosen, need.cells, strict=True):
+                    cell.take(wanted)
                 return True
         return False
 
@@ -190,10 +193,10 @@ class HostCells:
         """The cells in the order in which they are tried: by default, the emptiest first."""
         if len(self._cells) <= len(need.cells):
             return self._cells
-        by_memory = sorted(self._cells, key=lambda one: one.memory_left, reverse=True)
+        by_memory = sorted(self._cells, key=lambda cell: cell.memory_left, reverse=True)
         if need.cells[0].dedicated:
-            return sorted(by_memory, key=lambda one: one.dedicated_left, reverse=True)
-        return sorted(by_memory, key=lambda one: one.cpus_used)
+            return sorted(by_memory, key=lambda cell: cell.dedicated_left, reverse=True)
+        return sorted(by_memory, key=lambda cell: cell.cpus_used)
 
 
 def _page_size(text: str | None) -> int | str | None:

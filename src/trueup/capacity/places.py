@@ -60,8 +60,8 @@ class Place:
 def places(facts: Facts) -> tuple[Place, ...]:
     """Every compute node that was read, by host and node."""
     servers = Counter((row.cell, row.host) for row in facts.alive.values())
-    named = sorted(facts.host_aggregates, key=lambda one: one.name)
-    aggregates = grouped((host, one) for one in named for host in one.hosts)
+    named = sorted(facts.host_aggregates, key=lambda row: row.name)
+    aggregates = grouped((host, aggregate) for aggregate in named for host in aggregate.hosts)
     nodes = sorted(facts.compute_nodes, key=lambda row: (row.host, row.node, row.uuid))
     return tuple(
         _place(node, aggregates.get(node.host, ()), servers[node.cell, node.host], facts)
@@ -72,15 +72,15 @@ def places(facts: Facts) -> tuple[Place, ...]:
 def _place(
     node: ComputeNode, aggregates: Sequence[HostAggregate], servers: int, facts: Facts
 ) -> Place:
-    zones = [one.metadata[_ZONE] for one in aggregates if one.metadata.get(_ZONE)]
-    limits = [one.metadata.get(_SERVERS_MAX, "") for one in aggregates]
+    zones = [aggregate.metadata[_ZONE] for aggregate in aggregates if aggregate.metadata.get(_ZONE)]
+    limits = [aggregate.metadata.get(_SERVERS_MAX, "") for aggregate in aggregates]
     allowed = [int(text) for text in limits if text.isdecimal()]
     return Place(
         host=node.host,
         node=node.node,
         cell=facts.cells.get(node.cell, node.cell),
         zone=zones[0] if zones else DEFAULT_ZONE,
-        aggregates=tuple(one.name for one in aggregates),
+        aggregates=tuple(aggregate.name for aggregate in aggregates),
         provider=node.uuid,
         left_out=_left_out(node, facts),
         servers_max=max(min(allowed) - servers, 0) if allowed else None,
@@ -126,7 +126,7 @@ def in_order(every: Iterable[Place], view: View) -> list[tuple[Place, int]]:
     free CPUs, memory and disk, each divided by the most that any host has; then by name.
     """
     by_uuid = view.forest.by_uuid
-    usable = [(one, by_uuid[one.provider]) for one in every if one.left_out is None]
+    usable = [(place, by_uuid[place.provider]) for place in every if place.left_out is None]
     weights = _weights([root for _, root in usable], view)
     ranked = sorted(
         zip(usable, weights, strict=True), key=lambda row: (-row[1], row[0][0].host, row[0][0].node)

@@ -58,11 +58,11 @@ class Failure:
     @property
     def uncertain(self) -> int:
         """How many have a place where not all that they need was checked."""
-        return sum(1 for one in self.moves if one.to is not None and not one.certain)
+        return sum(1 for move in self.moves if move.to is not None and not move.certain)
 
     @property
     def homeless(self) -> tuple[Move, ...]:
-        return tuple(one for one in self.moves if one.to is None)
+        return tuple(move for move in self.moves if move.to is None)
 
 
 def drained(facts: Facts, host: str) -> tuple[Move, ...]:
@@ -107,8 +107,10 @@ def survived(facts: Facts, number: int, by: By = By.CLOUD) -> tuple[Failure, ...
     found: list[Failure] = []
     for name, hosts in sorted(groups.items()):
         fullest = sorted(hosts, key=lambda host: (-load[host], host))
-        together = ((one, *[x for x in fullest if x != one][: number - 1]) for one in sorted(hosts))
-        for failing in dict.fromkeys(tuple(sorted(one)) for one in together):
+        together = (
+            (host, *[x for x in fullest if x != host][: number - 1]) for host in sorted(hosts)
+        )
+        for failing in dict.fromkeys(tuple(sorted(names)) for names in together):
             gone = every - hosts | {*failing}
             moves = relocation.moves(_servers(facts, failing), gone, released=False)
             found.append(Failure(name, failing, moves))
@@ -145,7 +147,7 @@ class _Relocation:
 
     def __init__(self, facts: Facts, servers: Iterable[Instance]) -> None:
         self._asked = {row.uuid: asked_of_instance(row) for row in servers}
-        found = {one.request for one in self._asked.values() if isinstance(one, Asked)}
+        found = {asked.request for asked in self._asked.values() if isinstance(asked, Asked)}
         self._ground: Ground = ground(facts, found)
         self._room = Room(self._ground.view)
         self._searches = {request: self._room.search(request) for request in found}
@@ -165,7 +167,9 @@ class _Relocation:
         for place, root in self._ground.hosts:
             if place.host not in gone:
                 targets[place.cell, place.zone].append((place, root))
-        return tuple(self._move(one, targets[self._home(one)], released) for one in servers)
+        return tuple(
+            self._move(server, targets[self._home(server)], released) for server in servers
+        )
 
     def take_back(self) -> None:
         """Undo all moves so far, of servers that were not released."""

@@ -95,8 +95,8 @@ class Room:
     def _entries(self) -> Mapping[str, Mapping[int, int]]:
         """The entry of each provider in the columns of each class."""
         return {
-            name: {position: entry for entry, position in enumerate(one.positions.tolist())}
-            for name, one in self.view.inventories.items()
+            name: {position: entry for entry, position in enumerate(column.positions.tolist())}
+            for name, column in self.view.inventories.items()
         }
 
     def count(self, search: Search, root: int, most: int = ENDLESS) -> Fitting:
@@ -110,7 +110,7 @@ class Room:
         if found.count > most:
             found = Fitting(most, "")
         for slot, positions in zip(search.slots, offers, strict=True):
-            # What several providers of this host alone can give, nobody else asks for.
+            # No other host uses what several providers of this host alone can give.
             for position in self._sharing.intersection(positions):
                 self._take([(position, name, n * found.count) for name, n in slot.resources])
         return found
@@ -126,7 +126,7 @@ class Room:
             firsts = trees.firsts[slot.offers][:-1]
             places, which = self._places(slot, slot.offers.positions)
             in_tree = np.minimum(np.add.reduceat(places, firsts), ENDLESS)
-            ends.append([slot.resources[one][0] for one in which[firsts].tolist()])
+            ends.append([slot.resources[index][0] for index in which[firsts].tolist()])
             by = np.where(in_tree < least, number, by)
             least = np.minimum(in_tree, least)
         roots, counts = trees.anchors.tolist(), least.tolist()
@@ -181,9 +181,13 @@ class Room:
         return ""
 
     def _fitting(self, search: Search, offers: list[list[int]]) -> list[list[int]]:
-        """Those of these offers that still have room."""
+        """The offers that still have room."""
         return [
-            [one for one in positions if all(self.free(one, n) >= a for n, a in slot.resources)]
+            [
+                position
+                for position in positions
+                if all(self.free(position, n) >= a for n, a in slot.resources)
+            ]
             for slot, positions in zip(search.slots, offers, strict=True)
         ]
 
@@ -225,7 +229,7 @@ class Room:
             # Without choices that restrict each other, each part has its first provider in it.
             return first
         compared = itertools.islice(itertools.chain([first], found), _COMPARED_MAX)
-        of_host = (one for one in compared if self._takes_of(root, one))
+        of_host = (candidate for candidate in compared if self._takes_of(root, candidate))
         return min(of_host, key=lambda one: [one[slot] for slot in search.order], default=None)
 
     def _current(self, search: Search, offers: list[list[int]]) -> SearchProblem:

@@ -49,8 +49,8 @@ FAILURES_COLUMNS = ("Group", "Hosts that fail", "Servers", "Without a place", "W
 def moves_table(moves: Iterable[Move]) -> Table:
     """A row for each server, in the order of the moves."""
     return MOVES_COLUMNS, [
-        (one.server.name, one.server.uuid, one.server.host or "", one.to or "", words.move(one))
-        for one in moves
+        (row.server.name, row.server.uuid, row.server.host or "", row.to or "", words.move(row))
+        for row in moves
     ]
 
 
@@ -58,12 +58,12 @@ def failures_table(failures: Iterable[Failure]) -> Table:
     """A row for each failure that leaves servers without a place."""
     return FAILURES_COLUMNS, [
         (
-            one.group,
-            ", ".join(one.hosts),
-            len(one.moves),
-            len(one.homeless),
-            "\n".join(f"{each.server.name}: {words.move(each)}" for each in one.homeless),
+            failure.group,
+            ", ".join(failure.hosts),
+            len(failure.moves),
+            len(failure.homeless),
+            "\n".join(f"{each.server.name}: {words.move(each)}" for each in failure.homeless),
         )
-        for one in failures
-        if one.homeless
+        for failure in failures
+        if failure.homeless
     ]

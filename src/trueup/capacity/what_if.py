@@ -17,7 +17,7 @@ class HostUnknown(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """What is assumed: hosts that are gone, more hosts like some, and inventories by class."""
+    """Assumptions: hosts that are gone, more hosts like some, and inventories by class."""
 
     without: tuple[str, ...] = ()
     more: Mapping[str, int] = field(default_factory=dict)
@@ -48,7 +48,9 @@ def _stocked(facts: Facts, ratios: Mapping[str, float], reserved: Mapping[str, i
     changed = {
         uuid: replace(
             row,
-            inventories={n: _stock(n, one, ratios, reserved) for n, one in row.inventories.items()},
+            inventories={
+                n: _stock(n, stock, ratios, reserved) for n, stock in row.inventories.items()
+            },
         )
         for uuid, row in facts.providers.items()
         if row.root in roots and row.inventories.keys() & (ratios.keys() | reserved.keys())
@@ -89,8 +91,8 @@ def _with_one_more(facts: Facts, host: str, mark: str) -> Facts:
             *(replace(row, host=name) for row in facts.host_mappings if row.host == host),
         ),
         host_aggregates=tuple(
-            replace(one, hosts=(*one.hosts, name)) if host in one.hosts else one
-            for one in facts.host_aggregates
+            replace(row, hosts=(*row.hosts, name)) if host in row.hosts else row
+            for row in facts.host_aggregates
         ),
     )
 
@@ -117,7 +119,7 @@ def _empty(node: ComputeNode, host: str, mark: str) -> ComputeNode:
                 cpus_used=0,
                 memory_used_mb=0,
                 pinned=frozenset(),
-                pages=tuple(replace(one, used=0) for one in cell.pages),
+                pages=tuple(replace(size, used=0) for size in cell.pages),
             )
             for cell in numa.cells
         )

@@ -64,9 +64,9 @@ def _as_undo(in_part: StepOutcome) -> StepOutcome:
 
 def code_of_all(*runs: Driven) -> ExitCode:
     """The exit code of several runs, where a later one may do what an earlier one could not."""
-    code = code_of(*(one.outcomes for one in runs))
+    code = code_of(*(run.outcomes for run in runs))
     if code is ExitCode.CLEAN:
-        return code_of_verified([row for one in runs[-1:] for row in one.verified])
+        return code_of_verified([row for run in runs[-1:] for row in run.verified])
     return code
 
 

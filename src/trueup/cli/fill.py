@@ -68,7 +68,7 @@ def providers_to_fill(made: Rebuilt) -> Iterator[FilledProvider]:
             row.name,
             row.parent,
             row.generation,
-            {name: asdict(one) for name, one in row.inventories.items()},
+            {name: asdict(inventory) for name, inventory in row.inventories.items()},
             row.traits or frozenset(),
             row.aggregates or frozenset(),
         )
@@ -89,7 +89,10 @@ def copy_of(facts: Facts) -> LedgerCopy:
             row.uuid,
             row.name,
             row.parent,
-            {name: InventoryFields(**asdict(one)) for name, one in row.inventories.items()},
+            {
+                name: InventoryFields(**asdict(inventory))
+                for name, inventory in row.inventories.items()
+            },
             tuple(sorted(row.traits or ())),
             tuple(sorted(row.aggregates or ())),
         )

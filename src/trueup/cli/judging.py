@@ -80,7 +80,7 @@ def _tell_gaps(answer: SourceStatus) -> None:
         say(f"  {row.table} {row.row} {row.column or '(the whole row)'}: {row.reason}")
     if len(answer.unread) > UNREAD_SHOWN_MAX:
         say("  … and more: 'trueup audit --save FILE' keeps them.")
-    for reason, gaps in grouped((one.reason, one.what) for one in answer.unsupported).items():
+    for reason, gaps in grouped((gap.reason, gap.what) for gap in answer.unsupported).items():
         say(f"Not read of {answer.source}: {', '.join(gaps)}: {reason}")
 
 

@@ -76,7 +76,7 @@ def mute(result: Audit, arguments: argparse.Namespace) -> Audit:
     Raises FindingUnknown, FileUnwritable, AcknowledgementsUnreadable.
     """
     if arguments.mute not in {row.id for row in result.findings}:
-        known = {one.finding.id: one.acknowledgement.until for one in result.muted}
+        known = {muted.finding.id: muted.acknowledgement.until for muted in result.muted}
         raise FindingUnknown(arguments.mute, known.get(arguments.mute))
     one = Acknowledgement(
         kind="finding",

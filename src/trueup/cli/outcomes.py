@@ -125,10 +125,10 @@ def tell_unsettled(earlier: Run) -> bool:
 
 def tell_unread(run: str, folder: Path) -> None:
     """Say which journals cannot be read, and may be of an undo of a run. Raises as `read`."""
-    for one in unread_since(run, folder):
+    for unread in unread_since(run, folder):
         say(
-            f"Not read: journal {one.run}: {one.reason}. Whether it is of an undo of run {run}, "
-            "and took back a step, is not known."
+            f"Not read: journal {unread.run}: {unread.reason}. Whether it is of an undo of run "
+            f"{run}, and took back a step, is not known."
         )
 
 
@@ -145,10 +145,10 @@ def tell_open(undo: Run, undone: str) -> None:
             f"Step {step.id} was about to be {what} {past}. It is not {what} so far, but may "
             f"still be: run 'trueup undo {undone}' again in two minutes."
         )
-    for one in undo.left_in_place:
+    for contested in undo.left_in_place:
         say(
-            f"Step {one.id} is left in place: it may be somebody else's work. To take it back all "
-            f"the same: trueup undo {undone} --step {one.id}"
+            f"Step {contested.id} is left in place: it may be somebody else's work. To take it "
+            f"back all the same: trueup undo {undone} --step {contested.id}"
         )
     for name, steps in undo.elsewhere.items():
         verb = "is" if len(steps) == 1 else "are"
@@ -156,8 +156,8 @@ def tell_open(undo: Run, undone: str) -> None:
             f"{counted(len(steps), 'step')} of run {undone} {verb} in place by run {name}, which "
             f"took an undo back. To take that back: trueup undo {name}"
         )
-    for one, outcome in undo.partly:
-        say(f"Step {one.id} is not taken back: {in_words(outcome.reason)}.")
+    for written, outcome in undo.partly:
+        say(f"Step {written.id} is not taken back: {in_words(outcome.reason)}.")
 
 
 def tell_nothing_to_undo(undo: Run, undone: str) -> None:
@@ -201,12 +201,12 @@ def add_only_options(parser: argparse._ActionsContainer) -> None:
         help="only findings of this defect; may be given several times",
     )
     direction = parser.add_mutually_exclusive_group()
-    for one, words in ((Direction.ADDS, "give"), (Direction.RELEASES, "release")):
+    for effect, words in ((Direction.ADDS, "give"), (Direction.RELEASES, "release")):
         direction.add_argument(
-            f"--only-{one}",
+            f"--only-{effect}",
             dest="direction",
             action="store_const",
-            const=one,
+            const=effect,
             help=f"only findings whose steps {words} resources, and do nothing else",
         )
 
@@ -283,7 +283,7 @@ def ask(arguments: argparse.Namespace, plan: Plan, cloud: Cloud) -> None:
 
 def ask_undo(arguments: argparse.Namespace, journal: Journal) -> None:
     """Ask once, at a terminal, whether a run is to be taken back. Raises NotAgreed."""
-    steps = arguments.step or [one for one in journal.in_place if not one[1].contested]
+    steps = arguments.step or [pair for pair in journal.in_place if not pair[1].contested]
     _ask(arguments, f"Take back {counted(len(steps), 'step')} of run {journal.run}?")
 
 
@@ -296,10 +296,10 @@ def tell_plan(planned: Planned) -> None:
     """How many steps there are for how many findings, and what was declined, with the reason."""
     plan, providers = planned.plan, planned.second.facts.providers
     say(f"{counted(len(plan.steps), 'step')} for {counted(len(plan.findings), 'finding')}.")
-    left_out = [one for one in plan.declined if one.reason == LEFT_OUT]
-    for one in plan.declined:
-        if one not in left_out:
-            say(f"No step for {one.finding.id}: {in_words(one.reason)}.")
+    left_out = [declined for declined in plan.declined if declined.reason == LEFT_OUT]
+    for declined in plan.declined:
+        if declined not in left_out:
+            say(f"No step for {declined.finding.id}: {in_words(declined.reason)}.")
     if left_out:
         say(f"{counted(len(left_out), 'finding')} left out by an option.")
     for number, step in enumerate(plan.steps, 1):

@@ -44,7 +44,7 @@ from trueup.reconcile.runs.journals import last_for, read
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.wording import counted
 
-# What only says how a plan is written.
+# Options that only say how a plan is written.
 _ONLY_TO_APPLY = {"yes": "--yes", "limit": "--limit"}
 
 
@@ -193,7 +193,7 @@ class RunbookVerb(DocumentVerb, CloudVerb):
 
     def _last(self, arguments: argparse.Namespace, cloud: Cloud) -> Journal | None:
         """The last run of the same purpose; a host of another cloud may have the same name."""
-        cells = [one.uuid for one in cloud.nova.cells()]
+        cells = [cell.uuid for cell in cloud.nova.cells()]
         return last_for(self.purpose(arguments), arguments.state_dir, cells)
 
     def _go_on(self, arguments: argparse.Namespace, driver: Driver) -> RunbookView | None:
@@ -237,10 +237,10 @@ class RunbookVerb(DocumentVerb, CloudVerb):
         return None
 
     def _take_back(self, run: str, plan: Plan, driver: Driver) -> bool:
-        """Take a run of a plan back that is not to stay half done.
+        """Take back a run that must not stay half done.
 
-        Returns whether it is known what of it is in place now; a step may be refused, for what it
-        is about has changed since.
+        Returns whether the state of its steps is known. A step is refused if its target has changed
+        since.
         """
         if not read(run, driver.folder).half_done:
             return True

@@ -71,7 +71,7 @@ def add_from_option(parser: argparse.ArgumentParser) -> None:
 
 def selection(arguments: argparse.Namespace) -> Selection:
     """What the selectors say."""
-    names: dict[str, Any] = {one: frozenset(getattr(arguments, one)) for one in _SELECTORS}
+    names: dict[str, Any] = {name: frozenset(getattr(arguments, name)) for name in _SELECTORS}
     return Selection(**names)
 
 

@@ -97,7 +97,7 @@ class Verb(Lister):
             return interrupted()
         except Exception as error:
             if self._acted and isinstance(error, BrokenPipeError):
-                # Whoever reads the table has seen enough (`trueup plan | head`): all is done.
+                # The reader of the table stopped reading (`trueup plan | head`): all work is done.
                 discard_output()
                 return int(self.exit_code)
             known = explained(error)

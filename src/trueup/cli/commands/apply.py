@@ -81,7 +81,7 @@ class ApplyCommand(CloudVerb):
                 if arguments.replan and (findings := _refused(plan, ended[0].outcomes)):
                     ended += self._again(plan, findings, driver, arguments)
         self.exit_code = code_of_all(*ended)
-        return outcome_table((outcome for one in ended for outcome in one.outcomes), plan.names)
+        return outcome_table((outcome for run in ended for outcome in run.outcomes), plan.names)
 
     def _again(
         self,

@@ -77,7 +77,7 @@ class AuditCommand(DocumentVerb, FactsVerb):
         if arguments.save:
             save(result, arguments.save)
         self._shown = shown(result, _view(arguments), remarks(seen.facts, result))
-        listed = (*self._shown.findings, *(one.finding for one in result.muted))
+        listed = (*self._shown.findings, *(muted.finding for muted in result.muted))
         self._effects = effects_of(listed, seen.facts, result.findings)
         summarize(result, self._shown.hidden, self._shown.right)
         if result.findings:

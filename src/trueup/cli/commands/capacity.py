@@ -43,7 +43,7 @@ from trueup.reconcile.report.tables import Columns, Table
 from trueup.reconcile.runs import Observer
 from trueup.reconcile.wording import counted
 
-# What moves of servers depend on, and no source that is read for a whole cloud has.
+# Moves of servers depend on these, and no source that is read for a whole cloud has them.
 NOT_ASKED = "Not checked: server groups, and the zone that a server was asked to be in."
 _NUMBERS_MAX = 10**6
 Number = TypeVar("Number", int, float)
@@ -71,7 +71,7 @@ class CapacityCommand(DocumentVerb, CloudVerb):
         _add_question(parser)
         parser.add_argument(
             "--by",
-            choices=[one.value for one in By],
+            choices=[by.value for by in By],
             default=By.CLOUD.value,
             help="count in each of these groups of hosts (default: %(default)s)",
         )
@@ -134,9 +134,9 @@ class CapacityCommand(DocumentVerb, CloudVerb):
 
     def _survive(self, facts: Facts, arguments: argparse.Namespace) -> Table:
         failures = survived(facts, arguments.survive, By(arguments.by))
-        lost = [one for one in failures if one.homeless]
+        lost = [failure for failure in failures if failure.homeless]
         say(f"{len(failures) - len(lost)} of {counted(len(failures), 'failure')} can be absorbed.")
-        if uncertain := sum(1 for one in failures if one.uncertain):
+        if uncertain := sum(1 for failure in failures if failure.uncertain):
             say(f"In {uncertain} of them, ports or devices of some servers were not checked.")
         say(NOT_ASKED)
         if lost and self.exit_code is ExitCode.CLEAN:
@@ -268,7 +268,7 @@ def seen_by(command: CloudVerb, arguments: argparse.Namespace) -> Seen:
         seen = observation(load(arguments.snapshot).facts, options)
         asked, refused = _asked(arguments, flavors_in_use(seen.facts))
         if _read_by_api(seen.facts):
-            asked = tuple(without_traits(one) for one in asked)
+            asked = tuple(without_traits(kind) for kind in asked)
         return Seen(seen, asked, refused)
     with ExitStack() as stack:
         cloud = stack.enter_context(command.cloud(arguments))
@@ -292,15 +292,15 @@ def _asked(
 ) -> tuple[tuple[Asked, ...], tuple[NotAskable, ...]]:
     if arguments.resources:
         return (asked_of_amounts(_amounts(arguments.resources), arguments.traits),), ()
-    known = {one.name: one for one in flavors}
+    known = {flavor.name: flavor for flavor in flavors}
     if unknown := [name for name in arguments.flavors if name not in known]:
         names = ", ".join(sorted(known)) or "there is none"
         raise OptionRefused("--flavor", f"{unknown[0]} is no flavor; known: {names}")
     chosen = arguments.flavors or sorted(known)
     found = [asked_of(known[name], {}, volume_backed=arguments.volume) for name in chosen]
     return (
-        tuple(one for one in found if isinstance(one, Asked)),
-        tuple(one for one in found if isinstance(one, NotAskable)),
+        tuple(kind for kind in found if isinstance(kind, Asked)),
+        tuple(kind for kind in found if isinstance(kind, NotAskable)),
     )
 
 
@@ -316,5 +316,5 @@ def tell(found: Capacity, facts: Facts) -> None:
     gaps = {row.asked.name: row.gaps for row in found.rows if row.gaps}
     for name, open_gaps in gaps.items():
         say(f"{name}: at most so many, because this is not counted: {words.not_counted(open_gaps)}")
-    for one in found.not_askable:
-        say(f"{one.name}: Nova refuses a server with it: {in_words(one.reason)}")
+    for refused in found.not_askable:
+        say(f"{refused.name}: Nova refuses a server with it: {in_words(refused.reason)}")

@@ -52,8 +52,8 @@ class CapacityDrainCommand(CloudVerb):
             named = ", ".join(known)
             raise OptionRefused("HOST", f"{arguments.drained} is no compute host; known: {named}")
         moves = drained(facts, arguments.drained) if arguments.drained else relieved(facts)
-        placed = sum(1 for one in moves if one.to is not None)
-        certain = sum(1 for one in moves if one.certain)
+        placed = sum(1 for move in moves if move.to is not None)
+        certain = sum(1 for move in moves if move.certain)
         say(f"{certain} of {counted(len(moves), 'server')} can go to another host, in this order.")
         if placed > certain:
             say(f"Perhaps {placed - certain} more: the remark says what was not checked.")

@@ -149,7 +149,7 @@ def _totals(
 ) -> Table:
     """For each defect that was planted or found: how many, how many were repaired, and are left."""
     counts = (
-        Counter(one.kind.value for one in planted),
+        Counter(row.kind.value for row in planted),
         Counter(row.defect for row in before.findings),
         Counter(reason.split(":")[0] for step in repaired for reason in step.because),
         Counter(row.defect for row in after.findings),

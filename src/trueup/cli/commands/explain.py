@@ -50,7 +50,11 @@ class ExplainCommand(DocumentVerb, CloudVerb):
             self.exit_code = ExitCode.INCOMPLETE
         elif self._story.findings:
             self.exit_code = ExitCode.FINDINGS
-        rows = [(one.about, words) for one in self._story.sections for words in one.sentences]
+        rows = [
+            (section.about, words)
+            for section in self._story.sections
+            for words in section.sentences
+        ]
         return _COLUMNS, [tuple(row) for row in rows]
 
     def document(self) -> Mapping[str, Any]:

@@ -100,7 +100,7 @@ class GhostsCommand(CloudVerb):
                 ask(arguments, planned.plan, cloud)
                 ended.append(driver.verified(planned.plan, driver.apply(planned.plan)))
             self.exit_code = _written(self.exit_code, planned, ended)
-        outcomes = [outcome for one in ended for outcome in one.outcomes]
+        outcomes = [outcome for run in ended for outcome in run.outcomes]
         return outcome_table(outcomes, planned.plan.names)
 
     def _shown(
@@ -118,7 +118,7 @@ class GhostsCommand(CloudVerb):
 
         Raises JournalDamaged, also where nothing may be written.
         """
-        cells = [one.uuid for one in driver.cloud.nova.cells()]
+        cells = [cell.uuid for cell in driver.cloud.nova.cells()]
         since = now() - _CONTINUED_WITHIN
         unfinished = interrupted(driver.folder, cells, since, removes_definitions)
         for journal in unfinished if arguments.apply else ():

@@ -61,7 +61,7 @@ class LedgerImportCommand(LedgerVerb):
 
 
 def _table(copy: LedgerCopy) -> Table:
-    inventories = sum(len(one.inventories) for one in copy.providers)
+    inventories = sum(len(provider.inventories) for provider in copy.providers)
     return LEDGER_COLUMNS, [
         ("providers", len(copy.providers)),
         ("inventories", inventories),

@@ -36,5 +36,5 @@ class MergeCommand(RunbookVerb):
 
     def left(self, arguments: argparse.Namespace, cloud: Cloud, plan: Plan) -> tuple[str, ...]:
         targets = (change.target for step in plan.steps for change in step.changes)
-        deleted = {one.provider for one in targets if isinstance(one, WholeProvider)}
+        deleted = {target.provider for target in targets if isinstance(target, WholeProvider)}
         return tuple(providers_left(cloud, sorted(deleted)))

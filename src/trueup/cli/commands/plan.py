@@ -101,7 +101,7 @@ def _warn_of_short(interval: timedelta, planned: Planned) -> None:
 def _tell_unconfirmed(planned: Planned) -> None:
     """Say how many findings of the second observation the first one does not have."""
     known = {row.id for row in planned.plan.findings}
-    known |= {one.finding.id for one in planned.plan.declined}
+    known |= {declined.finding.id for declined in planned.plan.declined}
     new = [row for row in planned.second.audit.findings if row.id not in known]
     if new:
         say(

@@ -204,8 +204,8 @@ class RebuildCommand(CloudVerb):
             f"yet; an audit of the new ledger has {counted(len(found.findings), 'finding')}."
         )
         self.exit_code = verdict(found, bool(missing or found.findings))
-        for one in gaps(seen.facts, facts, found, {}):
-            say(f"{one.kind} {one.uuid} {in_words(one.reason)}")
+        for gap in gaps(seen.facts, facts, found, {}):
+            say(f"{gap.kind} {gap.uuid} {in_words(gap.reason)}")
             self.exit_code = ExitCode.INCOMPLETE
         return unreported_table(missing)
 
@@ -213,7 +213,7 @@ class RebuildCommand(CloudVerb):
 def _hardware(cloud: Cloud) -> dict[str, Hardware]:
     assert isinstance(cloud.nova, NovaDatabases)
     rows = [cloud.nova.hardware(cell) for cell in cloud.nova.cells()]
-    return {uuid: one for found in rows for uuid, one in found.items()}
+    return {uuid: hardware for found in rows for uuid, hardware in found.items()}
 
 
 def _defaults(arguments: argparse.Namespace) -> HostDefaults:

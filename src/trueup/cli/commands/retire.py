@@ -40,5 +40,5 @@ class RetireCommand(RunbookVerb):
 
     def left(self, arguments: argparse.Namespace, cloud: Cloud, plan: Plan) -> tuple[str, ...]:
         targets = (change.target for step in plan.steps for change in step.changes)
-        deleted = {one.provider for one in targets if isinstance(one, WholeProvider)}
+        deleted = {target.provider for target in targets if isinstance(target, WholeProvider)}
         return left_of(cloud, arguments.host, sorted(deleted))

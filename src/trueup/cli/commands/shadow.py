@@ -78,7 +78,7 @@ class ShadowCommand(DocumentVerb):
             self._found = _replay(_reads(arguments, version), services)
         _say_results(self._found)
         self.exit_code = _exit_code(self._found)
-        return COLUMNS, [row for one in self._found for row in _rows(one)]
+        return COLUMNS, [row for comparison in self._found for row in _rows(comparison)]
 
     def document(self) -> Mapping[str, Any]:
         return results.document(self._found)
@@ -197,10 +197,11 @@ def _say_results(found: list[Comparison]) -> None:
         f"{number[Outcome.MOVED]} the same when asked again, "
         f"{number[Outcome.DIFFERENT]} different, {number[Outcome.NOT_COMPARED]} not compared."
     )
-    for one in results.timings(found):
+    for timing in results.timings(found):
         say(
-            f"  {one.route}: {counted(one.reads, 'read')}, p50 {one.upstream_ms:.1f} ms upstream, "
-            f"{one.trueup_ms:.1f} ms Trueup, ratio {one.ratio:.1f}"
+            f"  {timing.route}: {counted(timing.reads, 'read')}, "
+            f"p50 {timing.upstream_ms:.1f} ms upstream, "
+            f"{timing.trueup_ms:.1f} ms Trueup, ratio {timing.ratio:.1f}"
         )
 
 

@@ -53,7 +53,7 @@ class SnapshotSaveCommand(FactsVerb):
         refuse_unwritable(arguments.file)
         with self.cloud(arguments) as cloud, progress() as report:
             facts = living_facts(cloud, arguments, report)
-            # A plan from this file needs owners and generations of all that may be found in it.
+            # A plan from this file needs owners and generations of all possible findings.
             found = audit(facts, AuditOptions(grace_seconds=0)).findings
             facts = with_holdings(facts, cloud, consumers_of(found))
         if arguments.anonymize:

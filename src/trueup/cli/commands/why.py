@@ -170,7 +170,7 @@ def _refuse_two_questions(arguments: argparse.Namespace) -> None:
     if (arguments.from_log is None) != (arguments.request_id is None):
         raise why.QuestionUnusable("--from-log and --request-id are only of use together")
     named = (arguments.query, arguments.from_log, arguments.flavor, arguments.server)
-    if sum(one is not None for one in named) != 1:
+    if sum(given is not None for given in named) != 1:
         raise why.QuestionUnusable(
             "name a query, or a log and a request id, or a flavor, or a server: only one"
         )

@@ -76,8 +76,10 @@ def audit(job: Job) -> int:
         outcomes = {step.id: outcome for step, outcome in job.applied(result.plan)}
     orphans = list(_orphans(result.plan, result.second.facts, arguments.provider_uuid))
     failed = _tell(orphans, outcomes, job)
-    for one in result.plan.declined:
-        job.note(f"{one.finding.subject.uuid} keeps what it holds: {in_words(one.reason)}.")
+    for declined in result.plan.declined:
+        job.note(
+            f"{declined.finding.subject.uuid} keeps what it holds: {in_words(declined.reason)}."
+        )
     left = bool(result.plan.declined)
     if failed or incomplete or (arguments.delete and left):
         return CODE_FAILED
@@ -137,13 +139,15 @@ def _kept(consumer: str, provider: str, after: State | None) -> bool:
 def _tell(orphans: Iterable[Orphan], outcomes: Mapping[str, Outcome], job: Job) -> bool:
     """Print a line for each; whether something could not be released."""
     number, failed = 0, False
-    for one in orphans:
-        what = f"llocations for consumer UUID {one.consumer} on Resource Provider {one.provider}"
-        outcome = outcomes.get(one.step)
+    for orphan in orphans:
+        what = (
+            f"llocations for consumer UUID {orphan.consumer} on Resource Provider {orphan.provider}"
+        )
+        outcome = outcomes.get(orphan.step)
         if not job.arguments.delete:
-            job.tell(f"A{what} can be deleted: {dict(one.amounts)}")
+            job.tell(f"A{what} can be deleted: {dict(orphan.amounts)}")
         elif outcome and outcome.result == "done":
-            job.tell(f"Deleted a{what}: {dict(one.amounts)}")
+            job.tell(f"Deleted a{what}: {dict(orphan.amounts)}")
         else:
             reason = in_words(outcome.reason) if outcome else "its turn did not come"
             job.tell(f"Not able to delete a{what}: {reason}", always=True)
@@ -159,13 +163,15 @@ def _tell_gaps(first: Observation, job: Job) -> bool:
     """Say what was not judged, and what is left alone; whether the evidence is incomplete."""
     facts = first.facts
     coverage = first.audit.coverage
-    for one in coverage.missing:
-        job.note(f"{one.source} does not answer: {one.reason}. What it may know is left alone.")
-    for one in coverage.behind:
-        job.note(f"{one.source}: {one.behind}. What it may know is left alone.")
-    for one in coverage.damaged:
-        words = f"{counted(one.lost_rows, 'row')} cannot be read"
-        job.note(f"{one.source}: {words}. What they may say is left alone.")
+    for status in coverage.missing:
+        job.note(
+            f"{status.source} does not answer: {status.reason}. What it may know is left alone."
+        )
+    for status in coverage.behind:
+        job.note(f"{status.source}: {status.behind}. What it may know is left alone.")
+    for status in coverage.damaged:
+        words = f"{counted(status.lost_rows, 'row')} cannot be read"
+        job.note(f"{status.source}: {words}. What they may say is left alone.")
     rows = [(row.subject.uuid, row.reason) for row in first.audit.left_alone]
     rows += [(row.subject.uuid, row.reason) for row in first.audit.unchecked]
     for uuid, reason in sorted(row for row in rows if row[0] in facts.consumers):

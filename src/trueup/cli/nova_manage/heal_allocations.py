@@ -125,9 +125,12 @@ def _healing(job: Job, cells: Iterable[NovaCell]) -> Healing:
         return empty
     seconds = job.seconds_between(findings, writes=empty.writes)
     result = job.planned(first, findings, seconds, _with_owner(findings))
-    subjects = {one.id: one.subject.uuid for one in result.plan.findings}
+    subjects = {finding.id: finding.subject.uuid for finding in result.plan.findings}
     steps = {subjects[reason]: step for step in result.plan.steps for reason in step.because}
-    declined = {one.finding.subject.uuid: in_words(one.reason) for one in result.plan.declined}
+    declined = {
+        declined.finding.subject.uuid: in_words(declined.reason)
+        for declined in result.plan.declined
+    }
     planned = replace(empty, facts=result.second.facts, steps=steps, declined=declined, later=later)
     if not planned.writes:
         return planned
@@ -183,7 +186,9 @@ def _candidates(cell: str, facts: Facts, found: Iterable[str]) -> list[Instance]
 
 def _with_owner(findings: Iterable[Finding]) -> Remedy:
     """PARITY: Nova corrects the owner by the same write that adds what is missing."""
-    owners = {one.subject.uuid: one for one in findings if one.defect == wrong_owner.NAME}
+    owners = {
+        finding.subject.uuid: finding for finding in findings if finding.defect == wrong_owner.NAME
+    }
 
     def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
         steps = remedy_of_defect(finding, facts)
@@ -204,10 +209,10 @@ def _owned(step: Step, instance: Instance) -> Step:
         return Held({**after.by_consumer, instance.uuid: mine})
 
     owned = (
-        msgspec.structs.replace(one, after=held(one.after))
-        if isinstance(one.after, Held) and instance.uuid in one.after.by_consumer
-        else one
-        for one in step.changes
+        msgspec.structs.replace(change, after=held(change.after))
+        if isinstance(change.after, Held) and instance.uuid in change.after.by_consumer
+        else change
+        for change in step.changes
     )
     return msgspec.structs.replace(step, changes=tuple(owned))
 
@@ -224,7 +229,7 @@ def _ended(outcomes: Iterable[StepOutcome], subjects: Mapping[str, str]) -> dict
 
 def _tell(job: Job, healing: Healing, cells: Iterable[NovaCell]) -> int:
     """Print a line for each instance; the return code, which is that of the first failure."""
-    silent = {one.source: one.reason for one in healing.facts.coverage.missing}
+    silent = {status.source: status.reason for status in healing.facts.coverage.missing}
     codes: list[int] = []
     healed = 0
     for cell in cells:
@@ -234,10 +239,10 @@ def _tell(job: Job, healing: Healing, cells: Iterable[NovaCell]) -> int:
             continue
         rows = _candidates(cell.uuid, healing.facts, {*healing.steps, *healing.declined})
         job.tell(f"Found {len(rows)} candidate instances.")
-        for one in (told(row, healing) for row in rows if row.uuid not in healing.later):
-            job.tell(one.line, always=one.always or one.code is not None)
-            codes += [one.code] if one.code else []
-            healed += one.healed
+        for line in (told(row, healing) for row in rows if row.uuid not in healing.later):
+            job.tell(line.line, always=line.always or line.code is not None)
+            codes += [line.code] if line.code else []
+            healed += line.healed
     most = job.arguments.max_count
     reached = most is not None and healed >= most
     job.tell(f"{'Max count reached. ' if reached else ''}Processed {healed} instances.")

@@ -84,7 +84,9 @@ class Healing:
 
 def neutron_silent(facts: Facts) -> str:
     """Why Neutron did not answer; empty if it did, or there is none."""
-    return next((one.reason for one in facts.coverage.missing if one.source == NEUTRON), "")
+    return next(
+        (status.reason for status in facts.coverage.missing if status.source == NEUTRON), ""
+    )
 
 
 def told(instance: Instance, healing: Healing) -> Told:
@@ -142,7 +144,7 @@ def _after(uuid: str, step: Step) -> str:
         if isinstance(change.target, PortBinding):
             document.setdefault("ports", []).append(change.target.port)
         elif held := held_in(change.after).get(uuid):
-            amounts = {one: {"resources": dict(row)} for one, row in held.amounts.items()}
+            amounts = {provider: {"resources": dict(row)} for provider, row in held.amounts.items()}
             owner = {"project_id": held.project, "user_id": held.user}
             document |= {"allocations": amounts, **owner}
     return json.dumps(document)
@@ -154,8 +156,8 @@ def _not_written(uuid: str, step: Step, outcome: Outcome | None) -> Told:
     ports = {
         change.target.port for change in step.changes if isinstance(change.target, PortBinding)
     }
-    left = [one.partition(":")[2] for one in outcome.left] if outcome else []
-    if left := [one for one in left if one in ports]:
+    left = [target.partition(":")[2] for target in outcome.left] if outcome else []
+    if left := [port for port in left if port in ports]:
         line = (
             f"Rolling back port updates of instance {uuid}: Failed to update neutron ports with "
             "allocation keys and the automatic rollback of the previously successful port updates "
@@ -195,10 +197,10 @@ def _of_ports(uuid: str, facts: Facts) -> str:
     """Nova's words before the reason, for ports whose providers are not known; or empty."""
     claim = claim_of(uuid, facts)
     wanted = claim.wanted.of(Share.PORTS).open if isinstance(claim, OnHost) else ()
-    parts = [one for one in wanted if isinstance(one, Ambiguous)]
+    parts = [part for part in wanted if isinstance(part, Ambiguous)]
     if not parts:
         return ""
-    if all(one.providers for one in parts):
+    if all(part.providers for part in parts):
         return "Placement returned more than one possible allocation candidates: "
     return "Placement returned no allocation candidate: "
 

@@ -113,7 +113,7 @@ class Job:
 
     def _name_interrupted(self, steps: Plan) -> None:
         """Name the runs for the same defects that ended early, and that this one completes."""
-        cells = [one.uuid for one in self.cloud.nova.cells()]
+        cells = [cell.uuid for cell in self.cloud.nova.cells()]
         defects = {row.defect for row in steps.findings}
 
         def is_of_them(earlier: Plan) -> bool:

@@ -47,8 +47,8 @@ def sync_aggregates(job: Job) -> int:
     for aggregate in done.facts.host_aggregates:
         for host in aggregate.hosts:
             codes += _tell(host, aggregate, done, job)
-    for one in done.facts.coverage.missing:
-        job.tell(f"An error has occurred:\n{one.source}: {one.reason}", always=True)
+    for status in done.facts.coverage.missing:
+        job.tell(f"An error has occurred:\n{status.source}: {status.reason}", always=True)
         codes.append(ERROR)
     # PARITY: Nova ends at once with the first two, and of the others returns the last.
     ending = [code for code in codes if code in (CODE_SEVERAL_NODES, CODE_NOT_UPDATED)]
@@ -71,7 +71,10 @@ def _synchronized(job: Job) -> _Synchronized:
             "does not take them out, and neither does this command; 'trueup plan' does."
         )
     only = replace(result.plan, steps=steps, effects=())
-    reasons |= {one.finding.subject.uuid: in_words(one.reason) for one in result.plan.declined}
+    reasons |= {
+        declined.finding.subject.uuid: in_words(declined.reason)
+        for declined in result.plan.declined
+    }
     written: set[str] = set()
     partial = [step for step in steps if step not in result.plan.steps]
     for step, outcome in job.applied(only, partial):
@@ -96,7 +99,7 @@ def _tell(host: str, aggregate: HostAggregate, done: _Synchronized, job: Job) ->
     """Print how a host fared in an aggregate; Nova's code if it did not work."""
     facts, mapping = done.facts, done.facts.host_mapping.get(host)
     nodes = facts.nodes_by_host.get((mapping.cell, host), ()) if mapping else ()
-    silent = {one.source for one in facts.coverage.missing}
+    silent = {status.source for status in facts.coverage.missing}
     if mapping and facts.cells.get(mapping.cell) in silent:
         return
     failed = f"Failed to put host ({host}) into aggregate ({aggregate.uuid}): "

@@ -18,7 +18,7 @@ _ABOVE_ZERO = {
     "rounds": "--rounds",
 }
 _NOT_NEGATIVE = {"grace": "--grace", "limit": "--limit", "max_age": "--max-age", "pause": "--pause"}
-# What names a cloud or a way to read it, and has no say where a snapshot is read.
+# Options that name a cloud or a way to read it, and do not apply to a snapshot.
 _OF_CLOUDS = {
     "nova_conf": "--nova-conf",
     "nova_database": "--nova-database",
@@ -32,7 +32,7 @@ _OF_CLOUDS = {
     "libvirt_uri": "--libvirt-uri",
 }
 _OF_DATABASES = ("cell_database", "cell_timeout")
-# What says how facts are read, and has no say where only Placement's API is used.
+# Options about reading facts, which do not apply where only Placement's API is used.
 _OF_FACTS = (*_OF_DATABASES, "placement_database", "placement_conf", "libvirt", "libvirt_uri")
 
 
@@ -55,7 +55,7 @@ def refuse_meaningless(arguments: argparse.Namespace) -> None:
 
 def refuse_ignored(arguments: argparse.Namespace) -> None:
     """Raise OptionRefused for an option that another one would make ineffective."""
-    given = [one for one in _OF_CLOUDS if getattr(arguments, one, None)]
+    given = [name for name in _OF_CLOUDS if getattr(arguments, name, None)]
     if getattr(arguments, "snapshot", None):
         _refuse(given, "a snapshot is read with --from, and no cloud; leave one of them out")
         return
@@ -73,7 +73,7 @@ def refuse_ignored(arguments: argparse.Namespace) -> None:
         )
     if arguments.nova_api:
         _refuse(
-            [one for one in _OF_DATABASES if one in given],
+            [name for name in _OF_DATABASES if name in given],
             "no cell's database is read with --nova-api; leave one of them out",
         )
 
@@ -81,7 +81,7 @@ def refuse_ignored(arguments: argparse.Namespace) -> None:
 def refuse_ways_of_reading(arguments: argparse.Namespace) -> None:
     """Raise OptionRefused for an option about facts, where only Placement's API is used."""
     _refuse(
-        [one for one in _OF_FACTS if getattr(arguments, one)],
+        [name for name in _OF_FACTS if getattr(arguments, name)],
         "a ledger is copied over Placement's API; leave it out",
     )
 

@@ -42,7 +42,7 @@ class FittedTable(TableFormatter):
             [_wrapped(cell, width) for cell, width in zip(row, widths, strict=True)]
             for row in texts
         ]
-        # What fits is not to be made narrower in another way.
+        # A table that fits is not made narrower by cliff.
         unlimited = argparse.Namespace(**{**vars(parsed_args), "max_width": _ENDLESS})
         super().emit_list(column_names, wrapped, stdout, unlimited)
 

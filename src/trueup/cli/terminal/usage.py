@@ -47,7 +47,9 @@ class UsageParser(argparse.ArgumentParser):
     def _word_of_subcommands(self) -> str | None:
         """What stands for the subcommands; the options after one of them are not ours."""
         every = self._actions
-        found = (one.metavar for one in every if isinstance(one, argparse._SubParsersAction))
+        found = (
+            action.metavar for action in every if isinstance(action, argparse._SubParsersAction)
+        )
         return next((word for word in found if isinstance(word, str)), None)
 
     def _short_usage(self) -> str:

@@ -22,7 +22,7 @@ _KEPT_MAX = 256
 
 
 class EmptyReason(StrEnum):
-    """What the filter is about that leaves out the last hosts."""
+    """The kind of the filter that leaves out the last hosts."""
 
     CLASS = "class"
     CAPACITY = "capacity"

@@ -94,7 +94,7 @@ Filter = Resource | AmountlessFilter
 def filters_of(request: CandidateRequest) -> tuple[Filter, ...]:
     """All filters of a request: group by group, then those that are of no group."""
     return (
-        *(one for group in request.groups for one in _of_group(group)),
+        *(filter_ for group in request.groups for filter_ in _of_group(group)),
         *(RootRequired(name) for name in sorted(request.root_required)),
         *([RootForbidden(request.root_forbidden)] if request.root_forbidden else []),
         *([Isolate()] if request.isolate and _suffixed(request) > 1 else []),
@@ -118,21 +118,23 @@ def request_of(kept: Collection[Filter], request: CandidateRequest) -> Candidate
     A group whose resources are all left out is left out with all its filters.
     """
     groups = [
-        (whole, _group([one for one in kept if isinstance(one, InGroup)], whole.suffix))
+        (whole, _group([filter_ for filter_ in kept if isinstance(filter_, InGroup)], whole.suffix))
         for whole in request.groups
     ]
     left = [group for whole, group in groups if group.resources or _is_bare(whole, group)]
     if not any(group.resources for group in left):
         return None
     suffixes = frozenset(group.suffix for group in left)
-    forbidden = [one.names for one in kept if isinstance(one, RootForbidden)]
-    subtrees = [one.suffixes & suffixes for one in kept if isinstance(one, SameSubtree)]
+    forbidden = [filter_.names for filter_ in kept if isinstance(filter_, RootForbidden)]
+    subtrees = [filter_.suffixes & suffixes for filter_ in kept if isinstance(filter_, SameSubtree)]
     return replace(
         request,
         groups=tuple(left),
         limit=None,
-        isolate=any(isinstance(one, Isolate) for one in kept),
-        root_required=frozenset(one.name for one in kept if isinstance(one, RootRequired)),
+        isolate=any(isinstance(filter_, Isolate) for filter_ in kept),
+        root_required=frozenset(
+            filter_.name for filter_ in kept if isinstance(filter_, RootRequired)
+        ),
         root_forbidden=frozenset().union(*forbidden),
         same_subtrees=tuple(subtrees),
     )
@@ -161,18 +163,20 @@ def _is_bare(whole: RequestGroup, kept: RequestGroup) -> bool:
 
 
 def _group(kept: Collection[InGroup], suffix: str) -> RequestGroup:
-    own = [one for one in kept if one.suffix == suffix]
-    trees = [one.uuid for one in own if isinstance(one, InTree)]
+    own = [filter_ for filter_ in kept if filter_.suffix == suffix]
+    trees = [filter_.uuid for filter_ in own if isinstance(filter_, InTree)]
     return RequestGroup(
         suffix=suffix,
-        resources=tuple((one.name, one.amount) for one in own if isinstance(one, Resource)),
-        required=tuple(one.any_of for one in own if isinstance(one, RequiredTrait)),
-        forbidden=frozenset().union(
-            *(one.names for one in own if isinstance(one, ForbiddenTraits))
+        resources=tuple(
+            (filter_.name, filter_.amount) for filter_ in own if isinstance(filter_, Resource)
         ),
-        member_of=tuple(one.any_of for one in own if isinstance(one, MemberOf)),
+        required=tuple(filter_.any_of for filter_ in own if isinstance(filter_, RequiredTrait)),
+        forbidden=frozenset().union(
+            *(filter_.names for filter_ in own if isinstance(filter_, ForbiddenTraits))
+        ),
+        member_of=tuple(filter_.any_of for filter_ in own if isinstance(filter_, MemberOf)),
         forbidden_aggregates=frozenset().union(
-            *(one.aggregates for one in own if isinstance(one, NotMemberOf))
+            *(filter_.aggregates for filter_ in own if isinstance(filter_, NotMemberOf))
         ),
         in_tree=trees[0] if trees else None,
     )

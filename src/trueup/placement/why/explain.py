@@ -37,7 +37,7 @@ class Step:
 
     @property
     def left_without(self) -> int | None:
-        """How many those are."""
+        """The number of hosts left without this filter."""
         return None if self.without is None else len(self.without)
 
 
@@ -65,16 +65,17 @@ def explain(request: CandidateRequest, view: View, *, always_without: bool = Fal
     filters = filters_of(request)
     all_hosts = np.flatnonzero(view.forest.parents == NO_PARENT)
     before, steps, kept = all_hosts, list[Step](), list[Filter]()
-    for one in filters:
-        kept.append(one)
+    for filter_ in filters:
+        kept.append(filter_)
         after = _hosts(kept, request, view, all_hosts) if len(before) else NO_PROVIDERS
         lost = np.setdiff1d(before, after)
-        near = nearest(one, lost, view, NEAREST_MAX)
-        steps.append(Step(one, len(after), len(lost), near, None))
+        near = nearest(filter_, lost, view, NEAREST_MAX)
+        steps.append(Step(filter_, len(after), len(lost), near, None))
         before = after
     if not len(before) or always_without:
         others = (
-            _hosts(filters_without(one, filters), request, view, all_hosts) for one in filters
+            _hosts(filters_without(filter_, filters), request, view, all_hosts)
+            for filter_ in filters
         )
         without = [_uuids(positions, view) for positions in others]
         pairs = zip(steps, without, strict=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the hosts lack that a filter leaves out, those that come nearest first."""
+"""What hosts lack that a filter leaves out, the nearest hosts first."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ def nearest(one: Filter, lost: Positions, view: View, most: int) -> tuple[NearMi
 def _nearest_by_amount(
     asked: Resource, lost: Positions, view: View, most: int
 ) -> tuple[NearMiss, ...]:
-    """Those with the largest free amount at one provider."""
+    """The hosts with the largest free amount at one provider."""
     inventory = view.inventories.get(asked.name)
     best = {} if inventory is None else _best_entries(inventory, lost, view)
     free = {} if inventory is None else {root: _unused(inventory, best[root]) for root in best}
@@ -143,4 +143,4 @@ def _is_member(aggregates: Iterable[str], root: int, view: View) -> bool:
         for uuid in aggregates
         if uuid in view.providers_by_aggregate
     ]
-    return any(bool(np.any((one >= root) & (one < end))) for one in members)
+    return any(bool(np.any((member >= root) & (member < end))) for member in members)

@@ -81,9 +81,9 @@ def defect_groups(
     audit: Audit, effects: Mapping[str, FindingEffect], facts: Facts
 ) -> tuple[DefectGroup, ...]:
     """The findings by defect, the worst first, and muted ones last within their defect."""
-    muted = {one.finding.id: one.acknowledgement for one in audit.muted}
+    muted = {row.finding.id: row.acknowledgement for row in audit.muted}
     ordered = shown(audit, AuditView()).findings
-    every = (*ordered, *(one.finding for one in audit.muted))
+    every = (*ordered, *(row.finding for row in audit.muted))
     with_card = frozenset(row.id for row in every[:CARDS_MAX])
     by_defect: dict[str, list[Finding]] = {}
     for row in every:
@@ -110,8 +110,8 @@ def _group(name: str, rows: Iterable[Finding], cards: Mapping[str, FindingCard])
 def _card(
     row: Finding, effect: FindingEffect, facts: Facts, muted: Acknowledgement | None
 ) -> FindingCard:
-    counts = [f"capacity of {one.words}" for one in effect.capacity]
-    counts += [f"quota of {one.words}" for one in effect.quota]
+    counts = [f"capacity of {count.words}" for count in effect.capacity]
+    counts += [f"quota of {count.words}" for count in effect.quota]
     return FindingCard(
         id=row.id,
         severity=row.severity,
@@ -141,6 +141,8 @@ def _step(step: Step, names: Mapping[str, str]) -> StepCard:
     before, after = before_and_after(step, names)
     labels = sorted(before.keys() | after.keys())
     return StepCard(
-        parts=tuple(ChangedPart(one, before.get(one, ""), after.get(one, "")) for one in labels),
+        parts=tuple(
+            ChangedPart(label, before.get(label, ""), after.get(label, "")) for label in labels
+        ),
         guards=tuple(guard_in_words(guard, names) for guard in step.guards),
     )

@@ -15,7 +15,7 @@ from trueup.reconcile.verdicts import Severity
 WIDTH, HEIGHT = 960, 180
 # The plot's own rectangle within that.
 LEFT, RIGHT, TOP, BOTTOM = 48, 952, 8, 140
-# The newest rounds are also a table, for whoever cannot see a plot.
+# The newest rounds are also a table, for readers who cannot see the plot.
 LISTED = 10
 
 
@@ -56,7 +56,7 @@ class Plot:
 
     @property
     def failure(self) -> str:
-        """Why the newest round failed; empty if it did not."""
+        """Why the newest round failed; empty if it succeeded."""
         last = self.newest[0]
         return last.reason if last.state == "failed" else ""
 
@@ -72,12 +72,12 @@ def history_plot(marks: Sequence[Mark]) -> Plot | None:
         share = (mark.at - first).total_seconds() / span if span else 1.0
         return round(LEFT + share * (RIGHT - LEFT), 1)
 
-    audited = [(across(one), one) for one in marks if one.state != "failed"]
-    most = max((one.findings for _, one in audited), default=0)
+    audited = [(across(mark), mark) for mark in marks if mark.state != "failed"]
+    most = max((mark.findings for _, mark in audited), default=0)
     return Plot(
         areas=_areas(audited, most),
-        incomplete=tuple(across(one) for one in marks if one.state == "incomplete"),
-        failed=tuple(across(one) for one in marks if one.state == "failed"),
+        incomplete=tuple(across(mark) for mark in marks if mark.state == "incomplete"),
+        failed=tuple(across(mark) for mark in marks if mark.state == "failed"),
         most=most,
         first_at=first,
         last_at=last,
@@ -86,11 +86,11 @@ def history_plot(marks: Sequence[Mark]) -> Plot | None:
 
 
 def _areas(audited: Sequence[tuple[float, Mark]], most: int) -> tuple[Area, ...]:
-    """One area for each severity that ever was."""
+    """One area for each severity in any round."""
     below = [0] * len(audited)
     areas = []
     for severity in Severity:
-        own = [one.counts.get(severity.value, 0) for _, one in audited]
+        own = [mark.counts.get(severity.value, 0) for _, mark in audited]
         above = [low + count for low, count in zip(below, own, strict=True)]
         if any(own):
             positions = [x for x, _ in audited]

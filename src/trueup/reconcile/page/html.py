@@ -22,7 +22,7 @@ def html_of(page: Page) -> bytes:
 
 
 def _residents(rows: Any) -> str:
-    """One line for each.
+    """One line for each resident.
 
     PERF: text in one element; an element for each of 200,000 instances takes a browser seconds.
     """

@@ -32,7 +32,7 @@ Tone = Literal["clean", "findings", "incomplete"]
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """What the audit says in one line, and what has to be known with it."""
+    """The result of the audit in one line, with remarks."""
 
     tone: Tone
     words: str
@@ -124,7 +124,7 @@ def page_of(
         severities=_severities(audit),
         coverage=tuple(_source(row) for row in audit.coverage.sources),
         next=_next(audit, effects, happened),
-        totals=summed(one for rows in splits.values() for one in rows),
+        totals=summed(split for rows in splits.values() for split in rows),
         selected=facts.hosts_in_scope is not None,
         cells=cell_trees(ground),
         others=other_trees(ground),
@@ -155,7 +155,7 @@ def headline_of(audit: Audit) -> Headline:
     if gap := audit.coverage.gap:
         remarks.append(f"{in_words(gap)}.")
     remarks += (
-        f"{row.source} has no {', '.join(one.what for one in row.unsupported)}: see Coverage."
+        f"{row.source} has no {', '.join(gap.what for gap in row.unsupported)}: see Coverage."
         for row in audit.coverage.sources
         if row.unsupported
     )
@@ -174,7 +174,7 @@ def headline_of(audit: Audit) -> Headline:
 
 
 def _clean(audit: Audit) -> str:
-    """The verdict is about the ledger: what hangs in Nova is named with it."""
+    """The verdict about the ledger, with a note about what hangs in Nova."""
     if not audit.left_alone:
         return "No drift found"
     more = f"; {len(audit.hanging)} of them cannot end by themselves" if audit.hanging else ""
@@ -182,7 +182,9 @@ def _clean(audit: Audit) -> str:
 
 
 def _severities(audit: Audit) -> tuple[SeverityCount, ...]:
-    counts = ((one, sum(row.severity is one for row in audit.findings)) for one in Severity)
+    counts = (
+        (severity, sum(row.severity is severity for row in audit.findings)) for severity in Severity
+    )
     return tuple(SeverityCount(severity, count) for severity, count in counts if count)
 
 
@@ -205,7 +207,7 @@ def _source(row: SourceStatus) -> CoverageRow:
 def _next(
     audit: Audit, effects: Mapping[str, FindingEffect], happened: Timeline
 ) -> tuple[NextCommand, ...]:
-    """What to type next, the first thing first."""
+    """The next commands, in order."""
     commands = []
     for run in happened.unresolved:
         purpose = "see the steps of this run whose result is unknown; apply its plan again"
@@ -226,7 +228,7 @@ def _next(
     by_hand = (
         _by_hand(row, effects[row.id]) for row in audit.findings if not effects[row.id].steps
     )
-    return (*commands, *{one.words: one for one in by_hand}.values())[:_NEXT_MAX]
+    return (*commands, *{command.words: command for command in by_hand}.values())[:_NEXT_MAX]
 
 
 def _by_hand(row: Finding, effect: FindingEffect) -> NextCommand:
@@ -247,4 +249,4 @@ def _by_reason(rows: Iterable[Unchecked | LeftAlone]) -> tuple[ReasonGroup, ...]
         for row in rows
     )
     groups = (ReasonGroup(reason, subjects) for reason, subjects in found.items())
-    return tuple(sorted(groups, key=lambda one: (-len(one.subjects), one.reason)))
+    return tuple(sorted(groups, key=lambda row: (-len(row.subjects), row.reason)))

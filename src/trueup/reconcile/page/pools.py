@@ -14,7 +14,7 @@ from trueup.reconcile.verdicts import in_order
 class SharedPool:
     """A sharing provider, as it is shown with a host.
 
-    `splits` are of the whole pool, whoever holds it; None: not all its consumers were read. `held`
+    `splits` are of the whole pool, for all consumers; None: not all consumers were read. `held`
     is what the consumers of this host hold of it, by resource class. `tree` is the root of its own
     tree, empty where the page does not show that.
     """
@@ -53,6 +53,6 @@ def shared_pools(
 
 def _held(pool: str, consumers: Iterable[str], facts: Facts) -> dict[str, int]:
     total: Counter[str] = Counter()
-    for one in consumers:
-        total.update(facts.consumers.get(one, {}).get(pool, {}))
+    for consumer in consumers:
+        total.update(facts.consumers.get(consumer, {}).get(pool, {}))
     return in_order(total)

@@ -75,20 +75,20 @@ def capacity_splits(
 def summed(splits: Iterable[CapacitySplit]) -> tuple[CapacitySplit, ...]:
     """One split for each resource class, with the sums."""
     totals: dict[str, Counter[str]] = defaultdict(Counter)
-    for one in splits:
-        totals[one.resource_class].update(
-            capacity=one.capacity,
-            right=one.right,
-            undecided=one.undecided,
-            phantom=one.phantom,
-            missing=one.missing,
+    for split in splits:
+        totals[split.resource_class].update(
+            capacity=split.capacity,
+            right=split.right,
+            undecided=split.undecided,
+            phantom=split.phantom,
+            missing=split.missing,
         )
     return tuple(CapacitySplit(name, **totals[name]) for name in in_order(dict.fromkeys(totals, 0)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """What is not right with one provider, by resource class."""
+    """The wrong and undecided amounts of one provider, by resource class."""
 
     phantom: Counter[str]
     missing: Counter[str]
@@ -117,9 +117,9 @@ def _by_sign(effects: Mapping[str, FindingEffect], sign: int) -> _ByProvider:
     What one finding has too much does not make up for what another has too little.
     """
     found: _ByProvider = defaultdict(Counter)
-    for one in (row for effect in effects.values() for row in effect.capacity):
-        found[one.uuid].update(
-            {name: sign * n for name, n in one.resources.items() if sign * n > 0}
+    for count in (row for effect in effects.values() for row in effect.capacity):
+        found[count.uuid].update(
+            {name: sign * n for name, n in count.resources.items() if sign * n > 0}
         )
     return found
 
@@ -133,7 +133,7 @@ def _held_by(consumers: Iterable[str], facts: Facts) -> _ByProvider:
 
 
 def _undecided(facts: Facts, audit: Audit, effects: Mapping[str, FindingEffect]) -> frozenset[str]:
-    """The consumers of which it is not known whether they hold what they should."""
+    """The consumers whose allocations were not judged."""
     named = {row.subject.uuid for row in audit.unchecked if row.subject.kind in CONSUMERS}
     hosts = {row.subject.uuid for row in audit.unchecked if row.subject.kind == "host"}
     if hosts:

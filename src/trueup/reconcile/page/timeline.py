@@ -49,15 +49,17 @@ def timeline(
     """The timeline of the cloud with these cells, by uuid."""
     ours, events, foreign = sorted(cells), [_audited(audit)], 0
     unresolved: list[str] = []
-    for one in journals:
-        if isinstance(one, Unreadable):
-            events.append(Event(None, "unreadable", f"cannot be read: {one.reason}", one.run))
-        elif list(one.plan.cells) != ours:
+    for journal in journals:
+        if isinstance(journal, Unreadable):
+            events.append(
+                Event(None, "unreadable", f"cannot be read: {journal.reason}", journal.run)
+            )
+        elif list(journal.plan.cells) != ours:
             foreign += 1
         else:
-            events += _events(one)
-            if any(one.fate_open(step) for step in one.plan.steps):
-                unresolved.append(one.run)
+            events += _events(journal)
+            if any(journal.fate_open(step) for step in journal.plan.steps):
+                unresolved.append(journal.run)
     return Timeline(
         tuple(sorted(dict.fromkeys(events), key=_newest_first)), foreign, tuple(unresolved)
     )

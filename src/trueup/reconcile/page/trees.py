@@ -67,11 +67,11 @@ class HostTree:
 
     @property
     def compact(self) -> bool:
-        """Whether a line says all of it.
+        """Whether one line shows the whole host.
 
         PERF: a browser takes seconds for the bars of 10,000 such hosts.
         """
-        plain = self.branch is not None and all(one.plain for one in self.totals)
+        plain = self.branch is not None and all(split.plain for split in self.totals)
         return plain and self.healthy and not (self.branch and self.branch.children)
 
     @property
@@ -79,7 +79,7 @@ class HostTree:
         """How many instances are on it, or how many consumers hold something of it."""
         if not self.host:
             return counted(len(self.residents) + self.on_hosts, "consumer")
-        return counted(sum(one.here for one in self.residents), "instance")
+        return counted(sum(resident.here for resident in self.residents), "instance")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +143,9 @@ class _Concerns:
         roots = {uuid: row.root for uuid, row in facts.providers.items()}
         pairs: list[tuple[str, str]] = []
         for row in ground.audit.every_finding:
-            about = {roots.get(one.uuid) for one in ground.effects[row.id].capacity}
+            about = {roots.get(count.uuid) for count in ground.effects[row.id].capacity}
             about |= {roots.get(row.subject.uuid), row.subject.uuid}
-            pairs += ((one, row.id) for one in about if one)
+            pairs += ((name, row.id) for name in about if name)
         self._findings = grouped(pairs)
         self._unchecked = grouped(
             (row.subject.uuid, in_words(row.reason)) for row in ground.audit.unchecked
@@ -153,16 +153,20 @@ class _Concerns:
         self.moves = {row.uuid: row for row in facts.migrations}
 
     def findings(self, *names: str) -> tuple[str, ...]:
-        found = (one for name in dict.fromkeys(names) for one in self._findings.get(name, ()))
+        found = (
+            finding for name in dict.fromkeys(names) for finding in self._findings.get(name, ())
+        )
         return tuple(dict.fromkeys(found))
 
     def unchecked(self, *names: str) -> tuple[str, ...]:
-        found = (one for name in dict.fromkeys(names) for one in self._unchecked.get(name, ()))
+        found = (
+            reason for name in dict.fromkeys(names) for reason in self._unchecked.get(name, ())
+        )
         return tuple(dict.fromkeys(found))
 
 
 def _is_shown(node: ComputeNode, facts: Facts) -> bool:
-    """Of a selection only the hosts whose consumers were all read."""
+    """Whether the page shows a host: in a selection, only if its consumers were all read."""
     return facts.judges(node.uuid)
 
 
@@ -196,10 +200,10 @@ def _host_tree(
     tree = facts.trees.get(root.uuid, ()) if root else ()
     of_node = (node.host, node.uuid) if node else ()
     about = (*of_node, *(row.uuid for row in tree))
-    shared = {one for row in tree for one in row.shares_with if one != row.root}
-    every = {one for row in tree for one in facts.consumers_of.get(row.uuid, ())}
+    shared = {uuid for row in tree for uuid in row.shares_with if uuid != row.root}
+    every = {uuid for row in tree for uuid in facts.consumers_of.get(row.uuid, ())}
     # PERF: instances that stand with their hosts are half of a page of 10,000 hosts with pools.
-    elsewhere = set() if node else {one for one in every if _stands_with(one, shared, facts)}
+    elsewhere = set() if node else {uuid for uuid in every if _stands_with(uuid, shared, facts)}
     residents = tuple(
         _residents(here, frozenset(every - elsewhere), node.host if node else "", concerns)
     )
@@ -223,7 +227,7 @@ def _branch(provider: Provider, tree: Iterable[Provider], splits: Splits) -> Bra
     below = grouped((row.parent, row) for row in tree)
 
     def made(row: Provider) -> Branch:
-        children = sorted(below.get(row.uuid, ()), key=lambda one: (one.name, one.uuid))
+        children = sorted(below.get(row.uuid, ()), key=lambda child: (child.name, child.uuid))
         return Branch(row.uuid, row.name, splits.get(row.uuid, ()), tuple(map(made, children)))
 
     return made(provider)
@@ -235,7 +239,7 @@ def _stands_with(consumer: str, shared: Container[str], facts: Facts) -> bool:
     if row is None or row.host is None or row.node is None:
         return False
     nodes = facts.nodes_by_place.get((row.cell, row.host, row.node), ())
-    return any(one.uuid in shared and _is_shown(one, facts) for one in nodes)
+    return any(node.uuid in shared and _is_shown(node, facts) for node in nodes)
 
 
 def _residents(

@@ -26,7 +26,7 @@ from trueup.reconcile.verdicts import (
     Unchecked,
 )
 
-# Raised when something is taken away or changes its meaning; what is added does not raise it.
+# Incremented when a field is removed or changes its meaning, but not for new fields.
 FORMAT = 1
 Document = dict[str, Any]
 _TITLES = {defect.NAME: defect.TITLE for defect in DEFECTS}
@@ -35,7 +35,7 @@ _TITLES = {defect.NAME: defect.TITLE for defect in DEFECTS}
 def audit_document(
     what: ShownAudit, effects: Mapping[str, FindingEffect], version: str
 ) -> Document:
-    """The document; `version` is that of Trueup, `effects` are of the findings, by id."""
+    """The document; `version` is Trueup's, `effects` are the effects of findings, by id."""
     audit = what.audit
     return {
         "format": FORMAT,
@@ -50,9 +50,9 @@ def audit_document(
         "coverage": [_source(row) for row in audit.coverage.sources],
         "findings": [_finding(row, audit, effects[row.id]) for row in what.findings],
         "muted": [
-            _finding(one.finding, audit, effects[one.finding.id])
-            | {"acknowledgement": _acknowledgement(one.acknowledgement)}
-            for one in audit.muted
+            _finding(muted.finding, audit, effects[muted.finding.id])
+            | {"acknowledgement": _acknowledgement(muted.acknowledgement)}
+            for muted in audit.muted
         ],
         "unchecked": _reasoned(audit.unchecked),
         "not_judged": [{"defect": row.defect, "lacks": row.lacks} for row in audit.not_judged],
@@ -62,7 +62,7 @@ def audit_document(
 
 
 def _everything(what: ShownAudit) -> Document:
-    """What was left alone, and a word about every other instance and consumer."""
+    """Everything left alone, and a remark about every other instance and consumer."""
     return {
         "left_alone": [
             _with_reason(row) | _age(row.since, what.audit) for row in what.audit.left_alone
@@ -73,7 +73,7 @@ def _everything(what: ShownAudit) -> Document:
 
 
 def moment(time: datetime) -> str:
-    """A time of the facts, which is UTC, in ISO 8601."""
+    """A time of the facts (UTC) in ISO 8601."""
     return time.isoformat(timespec="seconds") + "Z"
 
 
@@ -107,10 +107,15 @@ def _source(row: SourceStatus) -> Document:
         "lost_rows": row.lost_rows,
         "not_understood": row.unread_rows,
         "not_understood_examples": [
-            {"table": one.table, "row": one.row, "column": one.column, "reason": one.reason}
-            for one in row.unread
+            {
+                "table": example.table,
+                "row": example.row,
+                "column": example.column,
+                "reason": example.reason,
+            }
+            for example in row.unread
         ],
-        "unsupported": [{"what": one.what, "reason": one.reason} for one in row.unsupported],
+        "unsupported": [{"what": gap.what, "reason": gap.reason} for gap in row.unsupported],
     }
 
 
@@ -125,8 +130,8 @@ def _finding(row: Finding, audit: Audit, effect: FindingEffect) -> Document:
         **_age(row.since, audit),
         "effect": {
             "capacity": [
-                {"provider": one.uuid, "name": one.name, "resources": dict(one.resources)}
-                for one in effect.capacity
+                {"provider": count.uuid, "name": count.name, "resources": dict(count.resources)}
+                for count in effect.capacity
             ],
             "quota": _quota(effect.quota),
         },
@@ -140,7 +145,7 @@ def _finding(row: Finding, audit: Audit, effect: FindingEffect) -> Document:
 
 
 def _quota(counts: Iterable[Miscount]) -> list[Document]:
-    return [{"project": one.uuid, "resources": dict(one.resources)} for one in counts]
+    return [{"project": count.uuid, "resources": dict(count.resources)} for count in counts]
 
 
 def _subject(subject: Subject) -> Document:
@@ -161,7 +166,7 @@ def _with_reason(row: Unchecked | LeftAlone | Remark) -> Document:
 
 
 def _age(since: datetime | None, audit: Audit) -> Document:
-    """Since when something is so, and its age at the time of the audit."""
+    """A start time, and the age at the time of the audit."""
     age = max(0, int((audit.taken_at - since).total_seconds())) if since else None
     return {"since": moment(since) if since else None, "age_seconds": age}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An audit as a table: findings, worst first, then what is muted, unchecked and acknowledged."""
+"""An audit as a table: findings, worst first, then muted, unchecked and acknowledged rows."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
@@ -23,12 +23,12 @@ _Row = tuple[Cell, ...]
 _COLUMNS: Columns = (
     "Verdict", "Severity", "Defect", "Kind", "Subject", "Where", "Age", "Effect", "Evidence",
 )  # fmt: skip
-# The column that the findings are ordered by comes first.
+# The column that orders the findings comes first.
 _FIRST = {"severity": "Verdict", "host": "Where", "defect": "Defect"}
 
 
 def audit_columns(order: str) -> Columns:
-    """The columns of the table of an audit whose findings are in this order."""
+    """The columns of an audit table in this order."""
     first = _FIRST[order]
     return (first, *(name for name in _COLUMNS if name != first))
 
@@ -36,9 +36,9 @@ def audit_columns(order: str) -> Columns:
 def audit_table(
     what: ShownAudit, effects: Mapping[str, FindingEffect], alive: Mapping[str, Instance]
 ) -> Table:
-    """The table of what is shown of an audit; `effects` are of the findings, by id.
+    """The table of a shown audit; `effects` are the effects of findings, by id.
 
-    `alive` are the instances that may be named.
+    `alive` are the instances whose names may be shown.
     """
     columns = audit_columns(what.view.order)
     order = [_COLUMNS.index(name) for name in columns]
@@ -51,9 +51,9 @@ def _rows(
     audit = what.audit
     for finding in what.findings:
         yield _finding("finding", finding, audit.taken_at, effects)
-    for one in audit.muted:
-        row = _finding("muted", one.finding, audit.taken_at, effects)
-        yield (*row[:-1], _because(one.acknowledgement))
+    for muted in audit.muted:
+        row = _finding("muted", muted.finding, audit.taken_at, effects)
+        yield (*row[:-1], _because(muted.acknowledgement))
     for source in audit.coverage.missing:
         reason = {"reason": f"did not answer: {source.reason}"}
         yield "could not check", "", "", "source", source.source, "", "", "", reason
@@ -85,10 +85,12 @@ def _finding(
 
 
 def _effect(effect: FindingEffect) -> dict[str, str]:
-    """What is counted wrongly, of providers and of projects; nothing where no remedy says it."""
+    """The miscounts of providers and projects; empty if no remedy says them."""
     parts = {"capacity": effect.capacity, "quota": effect.quota}
     return {
-        label: "; ".join(one.words for one in counts) for label, counts in parts.items() if counts
+        label: "; ".join(count.words for count in counts)
+        for label, counts in parts.items()
+        if counts
     }
 
 
@@ -98,7 +100,7 @@ def _because(one: Acknowledgement) -> dict[str, str]:
 
 
 def _acknowledged(row: Acknowledged, sources: Collection[str]) -> _Row:
-    """What it answers, or why nothing. The `sources` are all cells by name, and others."""
+    """What it answers, or why nothing. `sources` are cells by name, and other sources."""
     one = row.acknowledgement
     said = _because(one) | ({"provider": one.provider} if one.provider else {})
     if row.expired:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which findings of an audit are shown, and in which order; it never changes a verdict. Pure."""
+"""The shown findings of an audit, and their order; a view never changes a verdict. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -11,16 +11,16 @@ from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.verdicts import Finding, Remark, Severity
 
 Order = Literal["severity", "host", "defect"]
-# Worst first; of the same severity, in the order in which the defects are asked.
+# Worst first; within a severity, in the order of the defects.
 _SEVERITIES = {severity: number for number, severity in enumerate(Severity)}
 _DEFECTS = {defect.NAME: number for number, defect in enumerate(DEFECTS)}
 
 
 @dataclass(frozen=True, slots=True)
 class AuditView:
-    """What is shown of an audit: only these defects (none: all), at least this severity.
+    """Filters of an audit: these defects (empty: all), and a minimal severity.
 
-    `everything` also shows what was left alone, and a word about all the rest.
+    `everything` also shows what was left alone, and a remark about all other subjects.
     """
 
     defects: frozenset[str] = frozenset()
@@ -29,7 +29,7 @@ class AuditView:
     order: Order = "severity"
 
     def shows(self, finding: Finding) -> bool:
-        """Whether the filters let it through."""
+        """Whether a finding passes the filters."""
         least = self.severity or Severity.LOW
         named = not self.defects or finding.defect in self.defects
         return named and _SEVERITIES[finding.severity] <= _SEVERITIES[least]
@@ -37,10 +37,10 @@ class AuditView:
 
 @dataclass(frozen=True, slots=True)
 class ShownAudit:
-    """An audit with the findings that a view shows, in its order, and how many it hides.
+    """An audit with the findings that a view shows, in its order, and the number of hidden ones.
 
-    Of the instances and consumers without a verdict, so many are `right`, and so many were
-    `not_checked`; `remarks` are about each of them, if the view shows everything.
+    `right` and `not_checked` count the instances and consumers without a verdict; `remarks` are
+    about each of them, if the view shows everything.
     """
 
     audit: Audit
@@ -53,7 +53,7 @@ class ShownAudit:
 
 
 def shown(audit: Audit, view: AuditView, remarks: Iterable[Remark] = ()) -> ShownAudit:
-    """What a view shows of an audit; `remarks` are about all that has no verdict."""
+    """An audit as a view shows it; `remarks` are about all subjects without a verdict."""
     findings = [row for row in audit.findings if view.shows(row)]
     counted, kept = Counter[bool](), list[Remark]()
     for row in remarks:
@@ -72,7 +72,7 @@ def shown(audit: Audit, view: AuditView, remarks: Iterable[Remark] = ()) -> Show
 
 
 def _in_order(findings: Iterable[Finding], order: Order) -> list[Finding]:
-    """Worst first; by host or defect, the group with the worst finding is first."""
+    """Worst first; by host or defect, the group with the worst finding first."""
     worst_first = sorted(findings, key=lambda row: (_rank(row), row.where, row.subject))
     groups: dict[str, list[Finding]] = {}
     for row in worst_first:

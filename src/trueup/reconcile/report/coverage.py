@@ -26,9 +26,9 @@ def _row(answer: SourceStatus) -> tuple[Cell, ...]:
 
 
 def gaps_of(answer: SourceStatus) -> dict[str, str]:
-    """What it did not give, by its place; a mapping, as other reasons are."""
+    """The gaps of an answer, by place; a mapping, as other reasons are."""
     gaps = {"everything": answer.reason} if not answer.answered else {}
-    gaps |= {one.what: one.reason for one in answer.unsupported}
+    gaps |= {gap.what: gap.reason for gap in answer.unsupported}
     gaps |= {
         " ".join(filter(None, (row.table, row.row, row.column))): row.reason
         for row in answer.unread

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deeds: what a step does, in a few words for a line of a table."""
+"""Deeds: the effect of a step in a few words, for a line of a table."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ from trueup.reconcile.steps import (
 from trueup.reconcile.verdicts import plain_words
 from trueup.reconcile.wording import counted
 
-# More deletions than this in one step are counted, and not named.
+# More deletions than this in one step are counted instead of named.
 _NAMED_MAX = 3
 
 
@@ -48,7 +48,7 @@ def _changes(step: Step, names: Mapping[str, str]) -> Iterator[str]:
 
 def _moved(change: Change, names: Mapping[str, str]) -> str:
     assert isinstance(change.target, Tree)
-    places = " and ".join(dict.fromkeys(names.get(one, one) for one in change.target.providers))
+    places = " and ".join(dict.fromkeys(names.get(uuid, uuid) for uuid in change.target.providers))
     who = counted(len(change.target.consumers), "consumer")
     return f"at once, the inventories of {places} and all that {who} hold"
 
@@ -66,7 +66,7 @@ def _deleted(step: Step) -> Iterator[str]:
 
 
 def _growth(step: Step, names: Mapping[str, str]) -> Iterator[str]:
-    """What consumers hold less or more of, for a step that changes allocations only."""
+    """How amounts of consumers change, for a step that changes allocations only."""
     if not all(isinstance(change.target, AllocationsOf) for change in step.changes):
         return
     for word, sign in (("release", -1), ("give", 1)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan as a diff: what each step takes away and adds, what guards it, and what it does."""
+"""A plan as a diff: the removals and additions of each step, its guards, and its effect."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ def plan_diff(plan: Plan) -> Iterator[DiffLine]:
     findings = {finding.id: finding for finding in plan.findings}
     effects = {effect.step: effect for effect in plan.effects}
     for number, step in enumerate(plan.steps, 1):
-        subjects = (f"{names.get(one, '')} {one}".strip() for one in sorted(step.subjects))
+        subjects = (f"{names.get(uuid, '')} {uuid}".strip() for uuid in sorted(step.subjects))
         yield DiffLine("step", f"step {number}: {', '.join(subjects)}")
         yield from _because(step, findings)
         yield from _changes(step, names)
@@ -42,8 +42,10 @@ def plan_diff(plan: Plan) -> Iterator[DiffLine]:
             yield DiffLine("note", f"  guard: {guard_in_words(guard, names)}")
         for need in step.needs:
             yield DiffLine("note", f"  after: {need}")
-    for one in plan.declined:
-        yield DiffLine("declined", f"no step for {one.finding.id}: {in_words(one.reason)}")
+    for declined in plan.declined:
+        yield DiffLine(
+            "declined", f"no step for {declined.finding.id}: {in_words(declined.reason)}"
+        )
 
 
 def _header(plan: Plan) -> Iterator[DiffLine]:

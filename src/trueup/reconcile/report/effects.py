@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What findings do to capacity and to quotas: by how much Placement's counts are wrong. Pure.
+"""The effects of findings on capacity and quotas: how wrong Placement's counts are. Pure.
 
 The remedy of a finding says what is right; the effect is the difference that it would make.
 """
@@ -21,9 +21,9 @@ _Counts = Counter[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Miscount:
-    """By how much a provider or a project is counted wrongly, by resource class.
+    """The miscount of a provider or project, by resource class.
 
-    Above 0: more is counted than is used. `uuid` and `name` are the same for a project.
+    Above 0: more is counted than is used. For a project, `uuid` and `name` are the same.
     """
 
     uuid: str
@@ -42,9 +42,9 @@ class Miscount:
 
 @dataclass(frozen=True, slots=True)
 class FindingEffect:
-    """What a finding does to the capacity of providers, and to the quotas of projects.
+    """The effect of a finding on the capacity of providers and the quotas of projects.
 
-    `steps` is what its remedy would do now; it is empty where `declined` says why there is none.
+    `steps` are the steps of its remedy now; if there are none, `declined` says why.
     """
 
     capacity: tuple[Miscount, ...]
@@ -56,10 +56,10 @@ class FindingEffect:
 def effects_of(
     findings: Iterable[Finding], facts: Facts, planned: Iterable[Finding] | None = None
 ) -> dict[str, FindingEffect]:
-    """The effect of each finding, computed from its remedy, by the id of the finding.
+    """The effect of each finding, computed from its remedy, by finding id.
 
-    `planned` are the findings that a plan would be made of; None: these. Its steps are those that a
-    plan would have: a remedy may need another one, or stand in its way.
+    `planned` are the findings of the plan; None: these. Steps are those of that plan, since one
+    remedy may need or block another.
     """
     every = tuple(findings)
     together = every if planned is None else tuple(planned)
@@ -73,7 +73,7 @@ def effects_of(
 def with_owners(facts: Facts, findings: Iterable[Finding]) -> Facts:
     """The facts with a holding for each consumer that remedies of these findings may change.
 
-    If Placement was not asked for a consumer's owner, that is the one that Nova has.
+    If Placement was not asked for a consumer's owner, Nova's owner is used.
     """
     missing = set(consumers_of(tuple(findings))) - facts.holdings.keys()
     if not missing:
@@ -105,7 +105,7 @@ def _effect(
     providers: _Counts = Counter()
     projects: _Counts = Counter()
     for step in steps:
-        # What a step adds was missing, and what it takes away was too much.
+        # A step adds missing amounts, and removes excess.
         providers.subtract(step_growth(step))
         projects.subtract(
             {(row.project, row.resource_class): row.change for row in project_effects(step)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ghosts as a table: the three views of an instance, the verdicts, and what is planned for it."""
+"""Ghosts as a table: the three views of an instance, the verdicts, and the planned steps."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -17,13 +17,13 @@ GHOSTS_COLUMNS: Columns = (
 
 
 def ghosts_table(rows: Iterable[Comparison], plan: Plan, facts: Facts) -> Table:
-    """One row for each instance; the last column says what the plan does about it."""
+    """One row for each instance; the last column has its steps of the plan."""
     planned = _planned(plan)
     return GHOSTS_COLUMNS, [_row(row, planned.get(row.uuid, ""), facts) for row in rows]
 
 
 def losses(plan: Plan) -> Iterator[str]:
-    """What the plan does that an undo cannot take back, in words."""
+    """The effects of the plan that an undo cannot take back, in words."""
     lost = {
         "guest": "its guest is stopped, and what is in its memory is lost",
         "nvram": "the variables of its firmware are deleted",
@@ -31,12 +31,12 @@ def losses(plan: Plan) -> Iterator[str]:
     }
     for change in _removals(plan):
         assert isinstance(change.target, DomainDefinition)
-        for one in change.target.discards:
-            yield f"domain {change.target.domain} on {change.target.host}: {lost[one]}"
+        for discarded in change.target.discards:
+            yield f"domain {change.target.domain} on {change.target.host}: {lost[discarded]}"
 
 
 def kept(plan: Plan, facts: Facts) -> Iterator[str]:
-    """What stays on the hosts when definitions are removed, in words."""
+    """What stays on the hosts after definitions are removed, in words."""
     for change in _removals(plan):
         target = change.target
         assert isinstance(target, DomainDefinition)
@@ -49,8 +49,8 @@ def kept(plan: Plan, facts: Facts) -> Iterator[str]:
 
 
 def attached(plan: Plan, facts: Facts) -> Iterator[str]:
-    """The volumes of the instances that are cleaned up, in words: only Cinder can detach them."""
-    cleaned = {one.subject.uuid for one in plan.findings}
+    """The volumes of the ghosts in the plan, in words: only Cinder can detach them."""
+    cleaned = {finding.subject.uuid for finding in plan.findings}
     found = ((row.instance, row.volume) for row in facts.block_devices if row.volume)
     for instance, volume in sorted(pair for pair in found if pair[0] in cleaned):
         yield (
@@ -92,13 +92,15 @@ def _hypervisors(row: Comparison) -> str:
 
 
 def _planned(plan: Plan) -> Mapping[str, str]:
-    """What the plan does, by instance."""
+    """The steps of the plan in words, by instance."""
     found: dict[str, list[str]] = {}
     for step in plan.steps:
         for uuid, action in _actions(step, plan):
             found.setdefault(uuid, []).append(action)
-    for one in plan.declined:
-        found.setdefault(one.finding.subject.uuid, []).append(f"no step: {in_words(one.reason)}")
+    for declined in plan.declined:
+        found.setdefault(declined.finding.subject.uuid, []).append(
+            f"no step: {in_words(declined.reason)}"
+        )
     return {uuid: "; ".join(actions) for uuid, actions in found.items()}
 
 

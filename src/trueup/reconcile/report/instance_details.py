@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an instance was given besides its flavor, in sentences: disks, NUMA nodes, devices. Pure."""
+"""The details of an instance beyond its flavor, in sentences: disks, NUMA nodes, devices. Pure."""
 
 from collections.abc import Iterator
 
@@ -26,7 +26,7 @@ _POWER_STATES = {
 
 
 def given(instance: Instance, facts: Facts) -> Iterator[str]:
-    """What Nova's databases have about an instance that is alive, as far as they were read."""
+    """The details of a living instance in Nova's databases, as far as they were read."""
     if instance.power_state is not None:
         state = _POWER_STATES.get(instance.power_state, f"in state {instance.power_state}")
         yield f"Nova saw its guest {state} when it looked last."
@@ -40,9 +40,9 @@ def given(instance: Instance, facts: Facts) -> Iterator[str]:
     for row in facts.pci_devices:
         if row.instance == instance.uuid:
             yield _device(row)
-    for one in instance.assigned_resources:
-        provider = facts.provider_names.get(one.provider, one.provider)
-        yield f"It was given {one.resource_class} {one.identifier} of {provider}."
+    for assigned in instance.assigned_resources:
+        provider = facts.provider_names.get(assigned.provider, assigned.provider)
+        yield f"It was given {assigned.resource_class} {assigned.identifier} of {provider}."
     if facts.has("request specs") and instance.uuid not in facts.request_specs:
         yield "Nova's API database has no request spec of it, which Nova needs to move it."
 

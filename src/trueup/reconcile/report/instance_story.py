@@ -22,7 +22,7 @@ from trueup.reconcile.verdicts import Subject, plain_words
 
 
 def consumer_story(uuid: str, seen: Observation) -> Story:
-    """The story of whatever holds resources by this uuid; of a migration, that of its instance."""
+    """The story of the consumer with this uuid; for a migration, the story of its instance."""
     facts = seen.facts
     if uuid in facts.instance_rows:
         return instance_story(uuid, seen)
@@ -137,11 +137,15 @@ def _should_hold(record: InstanceRecord, facts: Facts) -> Iterator[str]:
         yield _flavor(instance.flavor, instance)
     claim = claim_of(record.uuid, facts)
     wanted = (claim.wanted,) if isinstance(claim, OnHost) else expected(instance, facts)
-    for one in wanted:
-        whose = "" if one.consumer == record.uuid else f" (consumer {one.consumer}, its migration)"
-        for part in one.parts:
+    for expectation in wanted:
+        whose = (
+            ""
+            if expectation.consumer == record.uuid
+            else f" (consumer {expectation.consumer}, its migration)"
+        )
+        for part in expectation.parts:
             yield _part(part, facts)
-        yield f"In all: {amounts_or_nothing(one.known, facts)}{whose}."
+        yield f"In all: {amounts_or_nothing(expectation.known, facts)}{whose}."
     if not wanted:
         yield "Nothing: it is on no host."
 

@@ -34,7 +34,7 @@ def provider_story(uuid: str, seen: Observation) -> Story:
 def _story_of_unlisted(uuid: str, seen: Observation) -> Story:
     """The story of a provider that Placement does not list: its compute node or its rows name it.
 
-    Of rows without a provider, `uuid` is the subject of their fault.
+    For rows without a provider, `uuid` is the subject of their fault.
     """
     facts = seen.facts
     nodes = facts.nodes_by_uuid.get(uuid, ())
@@ -52,8 +52,10 @@ def host_story(name: str, seen: Observation) -> Story:
     nodes = [row for row in facts.compute_nodes if row.host == name]
     providers = [row for node in nodes for row in facts.trees.get(node.uuid, ())]
     called = dict.fromkeys([*(node.node for node in nodes), name])
-    # Where uuids clash, its provider is the one with the name of its node.
-    providers = providers or [row for one in called for row in facts.providers_by_name.get(one, ())]
+    # Where uuids clash, the provider has the name of the node.
+    providers = providers or [
+        row for alias in called for row in facts.providers_by_name.get(alias, ())
+    ]
     holders = _holders([row.uuid for row in providers], facts)
     living = [uuid for uuid, row in facts.alive.items() if row.host == name]
     about = concern(seen, {name, *living, *holders, *(row.uuid for row in providers)})
@@ -141,9 +143,9 @@ def _nodes(nodes: Iterable[ComputeNode], facts: Facts) -> Iterator[str]:
 
 
 def _aggregates(host: str, facts: Facts) -> Iterator[str]:
-    for one in facts.nova_aggregates_of(host):
-        words = ", ".join(f"{key}={value}" for key, value in one.metadata.items())
-        yield f"It is in host aggregate {one.name}" + (f" ({words})." if words else ".")
+    for aggregate in facts.nova_aggregates_of(host):
+        words = ", ".join(f"{key}={value}" for key, value in aggregate.metadata.items())
+        yield f"It is in host aggregate {aggregate.name}" + (f" ({words})." if words else ".")
 
 
 def _host(name: str, nodes: Iterable[ComputeNode], facts: Facts) -> Iterator[str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quotas as a table, and as a document; docs/quota.schema.json describes that."""
+"""Quotas as a table, and as the document of docs/quota.schema.json."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
@@ -9,7 +9,7 @@ from trueup.reconcile.facts import Quotas
 from trueup.reconcile.report.quotas import QuotaRow
 from trueup.reconcile.report.tables import Cell, Table
 
-# Raised when something is taken away or changes its meaning; what is added does not raise it.
+# Incremented when a field is removed or changes its meaning, but not for new fields.
 FORMAT = 1
 QUOTA_COLUMNS = (
     "Project", "Resource", "Limit", "Nova", "Placement", "No instance", "Repair", "Note",
@@ -49,7 +49,7 @@ def quota_document(
         "unregistered": list(unregistered),
         "limits": [
             asdict(row)
-            | {"repaired": row.repaired, "notes": [one.name.lower() for one in row.notes]}
+            | {"repaired": row.repaired, "notes": [note.name.lower() for note in row.notes]}
             for row in rows
         ],
     }

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quotas: what each project may use, what is counted, and what it amounts to. Pure.
+"""Quotas: the limits of each project, the counted usage, and the real one. Pure.
 
-Nova counts its instances or what Placement has, as its configuration says. Where the two differ, a
-project is refused too early or too late.
+Nova counts its instances or Placement's allocations, as it is configured. Where the two differ,
+Nova refuses a project too early or too late.
 """
 
 from collections import Counter
@@ -31,7 +31,7 @@ _PROCESSORS = ("VCPU", "PCPU")
 
 
 class Note(StrEnum):
-    """What is worth knowing of a limit of a project."""
+    """A remark about a limit of a project."""
 
     OVER = "over the limit"
     OVER_AFTER_REPAIR = "over the limit after a repair"
@@ -42,11 +42,11 @@ class Note(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class QuotaRow:
-    """One limit of one project. Below 0 a limit is none; it is None if nobody has set one.
+    """One limit of one project. Below 0 means unlimited, None that no limit is set.
 
-    `nova` is what Nova's instances amount to, `placement` what Placement counts, `strangers` the
-    part of that which no instance holds (None: owners were not read). A repair takes `phantom`
-    away, and adds `missing`. `by_placement`: Nova refuses by what Placement counts.
+    `nova` is the usage of Nova's instances, `placement` the usage that Placement counts, and
+    `strangers` the part of it that no instance holds (None: owners were not read). A repair removes
+    `phantom` and adds `missing`. `by_placement`: Nova refuses by Placement's count.
     """
 
     project: str
@@ -62,18 +62,18 @@ class QuotaRow:
 
     @property
     def repaired(self) -> int:
-        """What Placement counts after a repair."""
+        """Placement's count after a repair."""
         return self.placement - self.phantom + self.missing
 
     @property
     def wrong(self) -> bool:
-        """Whether something is counted wrongly, or is more than the limit allows."""
+        """Whether a count is wrong, or exceeds the limit."""
         return bool(self.strangers or self.phantom or self.missing or self.notes)
 
 
 @dataclass(slots=True)
 class _Project:
-    """What one project uses, by resource class. `servers`: as Nova's cells and its mappings say."""
+    """The usage of one project, by resource class. `servers`: by Nova's cells and its mappings."""
 
     name: str
     servers: tuple[int, int] = (0, 0)
@@ -87,7 +87,7 @@ class _Project:
 
 
 def projects_of(facts: Facts, quotas: Quotas) -> frozenset[str]:
-    """Every project that has or had instances, holds something, or has a limit of its own."""
+    """Every project that has or had instances, has allocations, or has its own limit."""
     named = {*quotas.own.of_project, *(quotas.unified.of_project if quotas.unified else ())}
     named |= {row.project for row in facts.instances}
     named |= {row.project for row in facts.instance_mappings}
@@ -101,9 +101,9 @@ def quota_rows(
     usages: Mapping[str, Usage] | None = None,
     projects: Set[str] = frozenset(),
 ) -> list[QuotaRow]:
-    """The limits of these projects, or of all if none is named, by project.
+    """The limits of these projects (empty: all), by project.
 
-    `usages` are what Placement says of each project, where the facts do not have the owners.
+    `usages` are Placement's usages of each project, where the facts lack owners.
     """
     every = _projects(facts, usages)
     for project, resource_class, change in _repairs(tuple(findings), facts):
@@ -114,7 +114,7 @@ def quota_rows(
 
 
 def unregistered(rows: Iterable[QuotaRow], quotas: Quotas) -> tuple[str, ...]:
-    """The resources in use for which no unified limit is registered."""
+    """The resources in use without a registered unified limit."""
     if quotas.unified is None:
         return ()
     used = {row.resource for row in rows if row.limit is None and (row.placement or row.nova)}
@@ -122,7 +122,7 @@ def unregistered(rows: Iterable[QuotaRow], quotas: Quotas) -> tuple[str, ...]:
 
 
 def telling(row: QuotaRow, quotas: Quotas) -> bool:
-    """Whether a row says more than that all is as it should be.
+    """Whether a row shows anything unusual.
 
     Before Nova uses Keystone's limits, only those that would be exceeded do.
     """
@@ -132,7 +132,7 @@ def telling(row: QuotaRow, quotas: Quotas) -> bool:
 
 
 class _Projects(dict[str, _Project]):
-    """Projects by name, each made when it is asked for."""
+    """Projects by name, each made on first use."""
 
     def __missing__(self, name: str) -> _Project:
         return self.setdefault(name, _Project(name))
@@ -141,7 +141,7 @@ class _Projects(dict[str, _Project]):
 def _projects(facts: Facts, usages: Mapping[str, Usage] | None) -> _Projects:
     every = _Projects()
     for row in facts.alive.values():
-        # PARITY: what is hidden or soft-deleted counts for no quota of Nova's.
+        # PARITY: Nova's quotas do not count hidden or soft-deleted instances.
         if row.hidden or row.soft_deleted:
             continue
         mine = every[row.project]
@@ -165,10 +165,10 @@ def _projects(facts: Facts, usages: Mapping[str, Usage] | None) -> _Projects:
 
 
 def _add_owned(every: _Projects, facts: Facts) -> None:
-    """What the consumers of each project hold, and what of that no instance does."""
+    """Add the allocations of each project's consumers, and those that no instance holds."""
     moves = {row.uuid for row in facts.migrations if row.instance in facts.alive}
     spelled = {
-        one for uuid, forms in facts.misspelled.items() if uuid in facts.alive for one in forms
+        form for uuid, forms in facts.misspelled.items() if uuid in facts.alive for form in forms
     }
     known = facts.alive.keys() | moves | facts.builds | spelled
     for uuid, owner in facts.owners.items():
@@ -178,8 +178,8 @@ def _add_owned(every: _Projects, facts: Facts) -> None:
             mine.strangers = mine.strangers or Counter()
             _add(mine.strangers, facts.consumers.get(uuid, {}))
     if facts.has(OWNERS):
-        for one in every.values():
-            one.strangers = one.strangers or Counter()
+        for project in every.values():
+            project.strangers = project.strangers or Counter()
 
 
 def _add(total: Counter[str], amounts: Amounts) -> None:
@@ -188,7 +188,7 @@ def _add(total: Counter[str], amounts: Amounts) -> None:
 
 
 def _right(claim: Claim, facts: Facts) -> Iterable[Usage]:
-    """What an instance should hold; where that is not certain, what it holds."""
+    """The amounts that an instance should hold; if they are not certain, those it holds."""
     if isinstance(claim, OnNoHost | HeldWithoutHost):
         return ()
     if isinstance(claim, OnHost) and not claim.wanted.open:
@@ -202,7 +202,7 @@ def _right(claim: Claim, facts: Facts) -> Iterable[Usage]:
 
 
 def _repairs(findings: tuple[Finding, ...], facts: Facts) -> Iterator[tuple[str, str, int]]:
-    """Project, resource class and change of all that a plan for these findings changes."""
+    """The project, resource class and amount of each change in a plan for these findings."""
     complete = with_owners(facts, findings)
     for step in proposed(findings, complete, domains_read=False).steps:
         for row in project_effects(step):
@@ -242,22 +242,22 @@ def _of_unified_limits(mine: _Project, limits: Limits, both: bool) -> Iterator[Q
     """Keystone's limits. `both`: Nova counts all processors together."""
     named = {*limits.default, *limits.of_project.get(mine.name, {})}
     used = {_CLASS + name for name in mine.placement.keys() | mine.nova.keys()}
-    for resource in (_SERVERS, *sorted(one for one in named | used if one.startswith(_CLASS))):
+    for resource in (_SERVERS, *sorted(name for name in named | used if name.startswith(_CLASS))):
         name = resource.removeprefix(_CLASS)
         classes = (
             () if resource == _SERVERS else _PROCESSORS if both and name == "VCPU" else (name,)
         )
-        nova = sum(mine.nova[one] for one in classes) if classes else mine.servers[0]
+        nova = sum(mine.nova[name] for name in classes) if classes else mine.servers[0]
         yield _noted(
             replace(_row(mine, resource, classes, nova), limit=limits.of(mine.name, resource))
         )
 
 
 def _row(mine: _Project, resource: str, classes: tuple[str, ...], nova: int) -> QuotaRow:
-    """A limit; without classes it is of servers. PARITY: Nova counts its mappings for these."""
+    """A limit; without classes, of servers. PARITY: Nova counts servers by its mappings."""
 
     def total(of: Counter[str]) -> int:
-        return sum(of[one] for one in classes)
+        return sum(of[name] for name in classes)
 
     return QuotaRow(
         project=mine.name,

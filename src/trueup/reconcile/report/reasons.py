@@ -22,16 +22,16 @@ def in_words(reason: Reason | str | None) -> str:
     if not isinstance(reason, Reason):
         return reason or ""
     cause = _Cause("; ".join(map(in_words, reason.causes)))
-    # A journal of another release may have a reason that this one does not know.
+    # A journal of another release may have a reason that this release does not know.
     sentence = SENTENCES.get(reason.name, reason.name)
     return _SENTENCE.vformat(sentence, (), {**reason.fields, "cause": cause})
 
 
 def reason_document(reason: Reason | None) -> Mapping[str, Any] | None:
-    """A reason for programs: its stable name, the values that it rests on, and its causes."""
+    """A reason for programs: its stable name, its values and its causes."""
     if reason is None:
         return None
-    causes = [reason_document(one) for one in reason.causes]
+    causes = [reason_document(cause) for cause in reason.causes]
     return {"name": reason.name, "fields": dict(reason.fields), "causes": causes}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A rebuilt ledger as tables: each difference with its reason, or how many there are for each."""
+"""A rebuilt ledger as tables: each difference with its reason, or the number for each reason."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -18,20 +18,20 @@ def rebuild_table(lines: Iterable[LedgerLine]) -> Table:
     """One row for each difference."""
     return REBUILD_COLUMNS, [
         (
-            one.kind,
-            one.uuid,
-            one.name,
-            one.old or "nothing",
-            one.new or "nothing",
-            in_words(one.reason),
+            line.kind,
+            line.uuid,
+            line.name,
+            line.old or "nothing",
+            line.new or "nothing",
+            in_words(line.reason),
         )
-        for one in lines
+        for line in lines
     ]
 
 
 def reasons_table(lines: Iterable[LedgerLine]) -> Table:
     """One row for each kind and reason."""
-    counts = Counter((one.kind, in_words(one.reason)) for one in lines)
+    counts = Counter((line.kind, in_words(line.reason)) for line in lines)
     return REASON_COLUMNS, [(kind, n, reason) for (kind, reason), n in sorted(counts.items())]
 
 

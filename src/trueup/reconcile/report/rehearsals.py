@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A rehearsal as a table: its steps, what the audit says afterwards, and usage before and after."""
+"""A rehearsal as a table: its steps, the audit afterwards, and usage before and after."""
 
 from trueup.reconcile.copies.rehearse import Rehearsal
 from trueup.reconcile.report.reasons import in_words
@@ -10,7 +10,7 @@ REHEARSAL_COLUMNS = ("What", "Subject", "Before", "After", "Result")
 
 
 def rehearsal_table(shown: Rehearsal) -> Table:
-    """One row for each step, each finding that is left, new or not judged, and so on."""
+    """One row for each step, for each finding that is left, new or not judged, and so on."""
     rows: list[tuple[Cell, ...]] = [
         (
             "step",
@@ -22,8 +22,8 @@ def rehearsal_table(shown: Rehearsal) -> Table:
         for step, outcome in shown.outcomes
     ]
     rows += [
-        ("step", " ".join(sorted(one.step.subjects)), "", "", f"not rehearsed: {one.reason}")
-        for one in shown.left_out
+        ("step", " ".join(sorted(row.step.subjects)), "", "", f"not rehearsed: {row.reason}")
+        for row in shown.left_out
     ]
     judged = (("left", shown.left), ("new", shown.new), ("not judged", shown.unjudged))
     for word, findings in judged:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A runbook as one table or document: its preflight, its steps, and what was verified."""
+"""A runbook as one table or document: its preflight, its steps and their verification."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ from trueup.reconcile.runs.journal import StepOutcome
 from trueup.reconcile.steps import Step
 
 RUNBOOK_COLUMNS: Columns = ("Part", "Subject", "Found", "Verdict", "What follows")
-# More subjects of one step than this are counted, and not named.
+# More subjects of one step than this are counted instead of named.
 _NAMED_MAX = 3
 
 
 @dataclass(frozen=True, slots=True)
 class RunbookView:
-    """What a command shows: `outcomes` of the steps that were attempted, and what is `left`.
+    """The parts that a command shows: `outcomes` of the attempted steps, and what is `left`.
 
-    `left` is None if nothing was applied. `run` is the name of the run, empty without one.
+    `left` is None if nothing was applied. `run` is the name of the run; empty without one.
     """
 
     prepared: Prepared | None
@@ -31,13 +31,14 @@ class RunbookView:
 
 
 def runbook_table(view: RunbookView) -> Table:
-    """Rows of the preflight, of the steps, and of what was verified."""
+    """Rows of the preflight, the steps and the verification."""
     checks = view.prepared.checks if view.prepared else ()
     rows: list[tuple[Cell, ...]] = [
-        (one.part, one.subject, one.found, one.outlook.value, in_words(one.then)) for one in checks
+        (check.part, check.subject, check.found, check.outlook.value, in_words(check.then))
+        for check in checks
     ]
     rows += [tuple(row.values()) for row in _steps(view)]
-    rows += [("verified", "", one, "left", "run this again") for one in view.left or ()]
+    rows += [("verified", "", left, "left", "run this again") for left in view.left or ()]
     if view.left == ():
         rows.append(("verified", "", "nothing is left to do", "ok", ""))
     return RUNBOOK_COLUMNS, rows
@@ -51,9 +52,9 @@ def runbook_document(view: RunbookView) -> Mapping[str, Any]:
         "blocked": prepared.blocked if prepared else False,
         "permanent": prepared.permanent if prepared else "",
         "checks": [
-            {"part": one.part, "subject": one.subject, "found": one.found,
-             "verdict": one.outlook.value, "then": in_words(one.then)}
-            for one in (prepared.checks if prepared else ())
+            {"part": check.part, "subject": check.subject, "found": check.found,
+             "verdict": check.outlook.value, "then": in_words(check.then)}
+            for check in (prepared.checks if prepared else ())
         ],
         "steps": list(_steps(view)),
         "run": view.run,

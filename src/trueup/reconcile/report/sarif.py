@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """An audit as SARIF 2.1.0, the format in which tools give results to continuous integration.
 
-A defect is a rule, a finding a result, a muted finding a suppressed result. What could not be
-checked, and what filters hide, is a notification of the run: so no result is not an all-clear.
+A defect is a rule, a finding a result, a muted finding a suppressed result. Unchecked subjects and
+hidden findings are notifications of the run, so an empty result list is not an all-clear.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -29,13 +29,13 @@ Document = dict[str, Any]
 
 
 def sarif(what: ShownAudit, effects: Mapping[str, FindingEffect], version: str) -> Document:
-    """The log; `version` is that of Trueup, `effects` are of the findings, by id."""
+    """The log; `version` is Trueup's, `effects` are the effects of findings, by id."""
     audit = what.audit
     results = [_result(row, effects[row.id]) for row in what.findings]
     results += [
-        _result(one.finding, effects[one.finding.id])
-        | {"suppressions": [_suppression(one.acknowledgement)]}
-        for one in audit.muted
+        _result(muted.finding, effects[muted.finding.id])
+        | {"suppressions": [_suppression(muted.acknowledgement)]}
+        for muted in audit.muted
     ]
     return {
         "$schema": _SCHEMA,
@@ -90,8 +90,8 @@ def _result(row: Finding, effect: FindingEffect) -> Document:
         "properties": {
             "severity": row.severity.value,
             "since": moment(row.since) if row.since else None,
-            "capacity": [one.words for one in effect.capacity],
-            "quota": [one.words for one in effect.quota],
+            "capacity": [count.words for count in effect.capacity],
+            "quota": [count.words for count in effect.quota],
             "declined": in_words(effect.declined) or None,
             "reason": reason_document(effect.declined),
         },

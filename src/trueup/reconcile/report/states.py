@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""States of targets in words, by label: what a plan shows before and after a change."""
+"""States of targets in words, by label, as a plan shows them before and after a change."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -31,7 +31,7 @@ _DIGITS = 12
 
 
 def before_and_after(step: Step, names: Mapping[str, str]) -> tuple[Words, Words]:
-    """All that a step changes, before and after; `names` are providers' names by uuid."""
+    """The states that a step changes, before and after; `names` are providers' names by uuid."""
     before: dict[str, str] = {}
     after: dict[str, str] = {}
     for change in step.changes:
@@ -84,7 +84,7 @@ def state_in_words(state: State | None, names: Mapping[str, str]) -> Words:
                 "aggregates": " ".join(aggregates),
             } | {kind: _values(row) for kind, row in sorted(state.inventories.items())}
         case DomainText(xml):
-            # The text is too long for a table; the plan's file has it.
+            # The text is too long for a table; the plan file has it.
             named = re.findall("<name>(.*?)</name>", xml)
             digest = sha256(xml.encode()).hexdigest()
             return {"domain": "".join(named[:1]), "definition": digest[:_DIGITS]}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stories: what is known about one subject, and what a plan would do, in sentences. Pure."""
+"""Stories: the facts about one subject and the steps of a plan, in sentences. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _DEFECTS = {defect.NAME: defect for defect in DEFECTS}
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What is said about one side of a subject."""
+    """The sentences about one side of a subject."""
 
     about: str
     sentences: tuple[str, ...]
@@ -34,7 +34,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """A subject, and everything that is known about it. `findings` are the ids of its findings."""
+    """A subject and everything known about it. `findings` are the ids of its findings."""
 
     subject: Subject
     name: str
@@ -52,14 +52,15 @@ class Story:
             "complete": not self.incomplete,
             "findings": list(self.findings),
             "sections": [
-                {"about": one.about, "sentences": list(one.sentences)} for one in self.sections
+                {"about": section.about, "sentences": list(section.sentences)}
+                for section in self.sections
             ],
         }
 
 
 @dataclass(frozen=True, slots=True)
 class Concern:
-    """The part of an audit that is about some subjects: their uuids and names."""
+    """The part of an audit about some subjects, which are uuids and names."""
 
     audit: Audit
     facts: Facts
@@ -71,7 +72,7 @@ class Concern:
 
     @property
     def unchecked(self) -> tuple[Reason, ...]:
-        """Why they could not be checked, themselves or the host that they are on."""
+        """Why these subjects or their host could not be checked."""
         own = (row.reason for row in self.audit.unchecked if row.subject.uuid in self.subjects)
         claims = (
             claim_of(uuid, self.facts) for uuid in sorted(self.subjects & self.facts.alive.keys())
@@ -91,12 +92,12 @@ class Concern:
 
     @property
     def left_alone(self) -> tuple[tuple[str, Reason], ...]:
-        """Of which subject, in words, and why."""
+        """The subjects that were left alone, in words, and why."""
         rows = (row for row in self.audit.left_alone if row.subject.uuid in self.subjects)
         return tuple((self._who(row.subject), row.reason) for row in rows)
 
     def _who(self, subject: Subject) -> str:
-        """How a sentence begins about one of the subjects: `It`, or which one it is."""
+        """The beginning of a sentence about one of the subjects: `It`, or its name."""
         if len(self.subjects) == 1:
             return "It"
         row = self.facts.alive.get(subject.uuid) or self.facts.deleted.get(subject.uuid)
@@ -112,14 +113,14 @@ def concern(seen: Observation, subjects: Iterable[str]) -> Concern:
 
 
 def make_story(subject: Subject, name: str, about: Concern, sections: Iterable[Section]) -> Story:
-    """The story of a subject: these sections, and then the verdicts and what a plan would do."""
+    """The story of a subject: these sections, then the verdicts and the steps of a plan."""
     every = (*sections, *_judgement(about))
     coverage = about.facts.coverage
     return Story(
         subject=subject,
         name=name,
         taken_at=about.facts.taken_at,
-        sections=tuple(one for one in every if one.sentences),
+        sections=tuple(section for section in every if section.sentences),
         findings=tuple(row.id for row in about.findings),
         incomplete=bool(about.unchecked) or not coverage.complete,
     )
@@ -134,7 +135,7 @@ def _judgement(about: Concern) -> Iterator[Section]:
 
 
 def _verdicts(about: Concern) -> Iterator[str]:
-    muted = {one.finding.id: one.acknowledgement for one in about.audit.muted}
+    muted = {row.finding.id: row.acknowledgement for row in about.audit.muted}
     for row in about.findings:
         yield f"{row.severity.value}: {row.defect}. {_DEFECTS[row.defect].TITLE}."
         for label, text in evidence_in_words(row.evidence).items():
@@ -155,7 +156,7 @@ def _verdicts(about: Concern) -> Iterator[str]:
 def _repairs(
     findings: Iterable[Finding], effects: Mapping[str, FindingEffect], facts: Facts
 ) -> Iterator[str]:
-    """What a plan would do for each finding; its steps are numbered through all of them."""
+    """The steps of a plan for each finding, numbered through all findings."""
     names, number = facts.provider_names, 0
     for row in findings:
         effect = effects[row.id]
@@ -167,8 +168,8 @@ def _repairs(
             number += 1
             before, after = before_and_after(step, names)
             yield f"Step {number} changes {_flat(before)} to {_flat(after)}."
-        for one in (*effect.capacity, *effect.quota):
-            yield f"Until then Placement counts for {one.words}."
+        for count in (*effect.capacity, *effect.quota):
+            yield f"Until then Placement counts for {count.words}."
     if number:
         yield "trueup plan --out plan.json makes this plan, after a second observation."
 
@@ -192,7 +193,7 @@ def amounts_or_nothing(amounts: Amounts, facts: Facts) -> str:
 
 
 def at(time: datetime | None) -> str:
-    """` at 2026-11-21 12:00:00`; nothing where the time is not known."""
+    """` at 2026-11-21 12:00:00`; empty if the time is not known."""
     return f" at {time:%Y-%m-%d %H:%M:%S}" if time else ""
 
 

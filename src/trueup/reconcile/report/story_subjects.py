@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Subjects of stories: from what an operator types to one subject, or to the ones it may mean."""
+"""Subjects of stories: from an operator's words to one subject, or to its candidates."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -26,10 +26,10 @@ class SubjectAmbiguous(Exception):
 
 
 def uuid_of(kind: str, name: str, facts: Facts) -> str:
-    """The uuid of a subject by its name or uuid; of a host its name, also by that of its node.
+    """The uuid of a subject by its name or uuid; for a host or its node, the name of the host.
 
-    Of instances with one name, those that are alive count before deleted ones. Raises
-    SubjectAmbiguous, SelectionUnknown.
+    Among instances with one name, living ones come before deleted ones. Raises SubjectAmbiguous,
+    SelectionUnknown.
     """
     found = _FOUND[kind](name, facts)
     if not found:
@@ -71,7 +71,7 @@ def _providers(name: str, facts: Facts) -> dict[str, str]:
 
 
 def _unlisted(name: str, facts: Facts) -> dict[str, str]:
-    """What an audit may say of providers that Placement does not list."""
+    """Providers that Placement does not list and an audit may name."""
     of_nodes = {
         row.uuid: f"{row.uuid}, of the compute node of host {row.host}"
         for row in facts.compute_nodes
@@ -104,7 +104,7 @@ def _places(facts: Facts) -> Iterable[str]:
     return chain(facts.providers_by_name, (row.host for row in facts.compute_nodes))
 
 
-# The names among which one may be meant that nothing has.
+# The names to suggest instead of an unknown one.
 _NAMES: dict[str, Callable[[Facts], Iterable[str]]] = {
     "instance": lambda facts: (row.name for row in facts.alive.values()),
     "provider": _places,
@@ -118,7 +118,7 @@ _FOUND: dict[str, Callable[[str, Facts], dict[str, str]]] = {
     "host": _hosts,
 }
 _STORIES: dict[str, Callable[[str, Observation], Story]] = {
-    # If no cell that answered has it, the story of the consumer says what it holds.
+    # If no cell that answered has the instance, the story of its consumer says what it holds.
     "instance": consumer_story,
     "provider": provider_story,
     "consumer": consumer_story,

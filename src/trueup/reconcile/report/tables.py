@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans, runs and defects as tables: column names, and rows of plain values.
 
-One report for every output: the commands print it as text or JSON, others may show it elsewhere.
-A cell is a string, a number, or a mapping that text flattens.
+There is one report for every output, such as text and JSON. A cell is a string, a number, or a
+mapping, which text output flattens.
 """
 
 from collections import Counter
@@ -66,7 +66,7 @@ def outcome_table(outcomes: Iterable[StepOutcome], names: Mapping[str, str]) -> 
 
 
 def runs_table(journals: Iterable[Journal | Unreadable]) -> Table:
-    """Every run there is a journal of; of one that cannot be read, why."""
+    """Every run with a journal; for an unreadable journal, why it cannot be read."""
     return RUNS_COLUMNS, [_run_row(journal) for journal in journals]
 
 
@@ -89,7 +89,7 @@ def _run_row(journal: Journal | Unreadable) -> tuple[Cell, ...]:
 
 
 def run_table(journal: Journal) -> Table:
-    """The steps of one run, also those without an outcome."""
+    """The steps of one run, including those without an outcome."""
     rows: list[tuple[Cell, ...]] = []
     for number, step in enumerate(journal.plan.steps, 1):
         outcome, moment = journal.outcome_of(step), journal.outcome_at(step)
@@ -109,7 +109,7 @@ def run_table(journal: Journal) -> Table:
 
 
 def step_result(step: Step, journal: Journal) -> str:
-    """How a step of a run ended, or that it was taken back; `open`: it was not attempted."""
+    """The outcome of a step, or that it was taken back; `open`: it was not attempted."""
     if journal.taken_back_by(step):
         return "taken back"
     if journal.fate_open(step):
@@ -119,12 +119,13 @@ def step_result(step: Step, journal: Journal) -> str:
 
 
 def verified_table(rows: Iterable[Verified]) -> Table:
-    """What became of the findings that a run repaired."""
+    """The state of the findings that a run repaired."""
     return VERIFIED_COLUMNS, [
         (
             row.finding.id,
             row.state.value,
-            " ".join(one.id for one in row.others) or row.finding.id * (row.state in FOUND_AGAIN),
+            " ".join(other.id for other in row.others)
+            or row.finding.id * (row.state in FOUND_AGAIN),
             in_words(row.reason),
         )
         for row in rows
@@ -134,7 +135,7 @@ def verified_table(rows: Iterable[Verified]) -> Table:
 def _subject(step: Step, names: Mapping[str, str]) -> tuple[str, str]:
     """The names and the uuids of what a step changes."""
     uuids = sorted(step.subjects)
-    return " ".join(names[one] for one in uuids if one in names), " ".join(uuids)
+    return " ".join(names[uuid] for uuid in uuids if uuid in names), " ".join(uuids)
 
 
 def _moment(moment: datetime) -> str:

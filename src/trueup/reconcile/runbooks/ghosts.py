@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ghosts: what Nova says, what each hypervisor has, and what Placement counts. Pure.
 
-An instance that is deleted in Nova's database and still defined on a host is cleaned up in both:
-first the hypervisor, then the ledger (see `undefining`).
+An instance that is deleted in Nova's database but still defined on a host is removed from the
+hypervisor first, and then from the ledger (see `domain_removal`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,7 +21,7 @@ from trueup.reconcile.verdicts import Finding
 
 @dataclass(eq=False)
 class NoGhost(Exception):
-    """The operator named a domain that is no ghost: its instance is not known to be deleted."""
+    """The operator named a domain whose instance is not known to be deleted."""
 
     domain: str
     verdicts: tuple[str | Reason, ...]
@@ -29,7 +29,7 @@ class NoGhost(Exception):
 
 @dataclass(frozen=True, slots=True)
 class GhostChoice:
-    """What the operator named: hosts (none: all), domains whose guest may be stopped, and what may
+    """What the operator chose: hosts (empty: all), domains whose guest may be stopped, and what may
     be lost with a definition."""
 
     hosts: frozenset[str] = frozenset()
@@ -39,11 +39,11 @@ class GhostChoice:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One instance as the three know it. `instance` is None if no cell knows it.
+    """One instance in the three views. `instance` is None if no cell knows it.
 
-    `guests` has the state of its domain on each host, None where the hypervisor was asked and has
-    no domain. `on_nova`, `on_hypervisors` and `on_ledger` are the hosts that each of them names;
-    `on_hypervisors` is None if the host that Nova names was not asked or did not answer.
+    `guests` has the state of its domain on each host; None if the hypervisor answered and has no
+    domain. `on_nova`, `on_hypervisors` and `on_ledger` are the hosts in each view; `on_hypervisors`
+    is None if Nova's host was not asked or did not answer.
     """
 
     uuid: str
@@ -57,18 +57,18 @@ class Comparison:
 
     @property
     def agree(self) -> bool:
-        """Whether all that answered name the same hosts."""
+        """Whether all views that answered name the same hosts."""
         seen = self.on_nova if self.on_hypervisors is None else self.on_hypervisors
         return self.on_nova == seen == self.on_ledger
 
     @property
     def hosts(self) -> frozenset[str]:
-        """Every host that one of the three names."""
+        """Every host in one of the three views."""
         return self.on_nova | (self.on_hypervisors or frozenset()) | self.on_ledger
 
 
 def compared(observed: Observation, chosen: GhostChoice) -> Iterator[Comparison]:
-    """Every instance that somebody has on a host, or on one of the chosen hosts, by uuid."""
+    """Every instance on a host in any view, or on one of the chosen hosts, by uuid."""
     facts = observed.facts
     verdicts = _verdicts(observed)
     moves = {row.uuid for row in facts.migrations}
@@ -81,7 +81,7 @@ def compared(observed: Observation, chosen: GhostChoice) -> Iterator[Comparison]
 
 
 def remedy(chosen: GhostChoice) -> Remedy:
-    """The remedy of ghosts on the chosen hosts: their domains, and what they hold."""
+    """The remedy of ghosts on the chosen hosts: it removes their domains and allocations."""
 
     def remedy_of(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason | None:
         if finding.defect not in (ghost_domain.NAME, orphaned_allocation.NAME):
@@ -102,7 +102,7 @@ def removes_definitions(plan: Plan) -> bool:
 
 
 def refuse_strangers(observed: Observation, chosen: GhostChoice, removed: frozenset[str]) -> None:
-    """Raise NoGhost if a domain is named that is no ghost, and that was not `removed` before."""
+    """Raise NoGhost for a named domain that is no ghost and was not `removed` before."""
     ghosts = {
         row.subject.uuid for row in observed.audit.findings if row.defect == ghost_domain.NAME
     }
@@ -114,7 +114,7 @@ def refuse_strangers(observed: Observation, chosen: GhostChoice, removed: frozen
 def _without_domain(
     finding: Finding, facts: Facts, chosen: GhostChoice
 ) -> tuple[Step, ...] | Reason:
-    """Remove the definitions; what an instance holds whose guest is stopped is released after."""
+    """Remove the definitions, then release allocations of an instance whose guest is stopped."""
     instance = facts.deleted[finding.subject.uuid]
     named = instance.uuid in chosen.domains
     discards: set[Discard] = {*chosen.discards}
@@ -122,7 +122,7 @@ def _without_domain(
         discards.add("guest")
     steps = undefining_steps(finding, instance, facts, discards)
     if isinstance(steps, Reason) or not _runs(facts.domains_of[instance.uuid]):
-        # The release for a guest that does not run is the remedy of orphaned-allocation.
+        # If the guest does not run, orphaned-allocation has the remedy for the release.
         return steps
     holding = facts.holdings[instance.uuid]
     if holding.allocations is None:
@@ -130,7 +130,7 @@ def _without_domain(
     if reason := unseen(instance, facts):
         return reason
     gone: list[Guard] = [
-        DomainIs(one.host, one.uuid, None) for one in facts.domains_of[instance.uuid]
+        DomainIs(domain.host, domain.uuid, None) for domain in facts.domains_of[instance.uuid]
     ]
     gone += no_domains(instance, facts)
     release = guarded_step({instance.uuid: None}, facts, finding, instance, gone)
@@ -138,7 +138,7 @@ def _without_domain(
 
 
 def _runs(domains: Iterable[Domain]) -> bool:
-    return any(one.active for one in domains)
+    return any(domain.active for domain in domains)
 
 
 def _comparison(uuid: str, facts: Facts, verdicts: tuple[str | Reason, ...]) -> Comparison:
@@ -170,13 +170,13 @@ def _hosts_of(instance: Instance | None) -> frozenset[str]:
 
 
 def _host_of_root(root: str, facts: Facts) -> str:
-    """The host of a root provider; its own name, if no cell has its compute node."""
+    """The host of a root provider; its own name if no cell has its compute node."""
     nodes = facts.nodes_by_uuid.get(root, ())
     return nodes[0].host if nodes else facts.provider_names.get(root, root)
 
 
 def _verdicts(observed: Observation) -> dict[str, tuple[str | Reason, ...]]:
-    """What the audit says of each subject, by uuid."""
+    """The verdicts of the audit about each subject, by uuid."""
     result = observed.audit
     rows: list[tuple[str, str | Reason]] = [
         *((row.subject.uuid, row.defect) for row in result.findings),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that several runbooks of a host make: the evidence, the service, moves, children. Pure."""
+"""Checks that several host runbooks share: the evidence, the service, moves, children. Pure."""
 
 from collections.abc import Iterable, Iterator
 
@@ -19,7 +19,7 @@ def evidence(facts: Facts) -> Iterator[Check]:
 
 
 def one_machine(host: str, facts: Facts) -> Iterator[Check]:
-    """Another name that the machine of a host has in Nova: it needs one name before all else."""
+    """Another name of the host's machine in Nova: the machine needs one name first."""
     if others := other_names(host, facts):
         yield Check(
             "machine", host, f"it is the same machine as {' and '.join(others)}", Outlook.BLOCKS,
@@ -42,8 +42,8 @@ def whole(roots: Iterable[Provider], facts: Facts) -> Iterator[Check]:
 
 
 def stopped(host: str, facts: Facts) -> Iterator[Check]:
-    """Whether nova-compute is stopped, which would write to the same providers."""
-    services = [one for one in facts.services if one.host.casefold() == host.casefold()]
+    """Whether nova-compute, which writes to the same providers, is stopped."""
+    services = [service for service in facts.services if service.host.casefold() == host.casefold()]
     if not services:
         # SAFETY: its row may have been deleted by hand, and it may be up. Each step asks again.
         yield Check(
@@ -69,7 +69,7 @@ def waiting(move: Migration) -> str:
 
 
 def way(move: Migration) -> str:
-    """From where to where a migration goes, and its status."""
+    """The source, the target and the status of a migration."""
     target = move.target_host or "a host that is not chosen yet"
     return (
         f"{move.kind} of instance {move.instance} from {move.source_host} to {target}: "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads what a runbook needs to know of one host, besides the facts of an audit."""
+"""Reads what a runbook needs about one host, beyond the facts of an audit."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,10 +14,9 @@ from trueup.reconcile.steps import ProviderContents, WholeProvider
 class HostReading:
     """One host: migrations from and to it, its network agents, and the contents of its providers.
 
-    `agents` is None if Neutron was not asked; `agents_gone`: the operator says that none of them
-    runs any more. `contents` are complete, by provider uuid: the facts
-    of a whole cloud leave out most traits and aggregates. `holdings` are those of all consumers
-    that hold something of the host, where they are asked for.
+    `agents` is None if Neutron was not asked; `agents_gone`: the operator says that no agent runs
+    any more. `contents` are complete, by provider uuid: the facts of a whole cloud leave out most
+    traits and aggregates. `holdings` are those of all consumers on the host, if requested.
     """
 
     moves: tuple[Migration, ...]
@@ -28,7 +27,7 @@ class HostReading:
 
 
 def read_host(cloud: Cloud, host: str, providers: Iterable[str]) -> HostReading:
-    """What there is now. Raises Unreachable and AccessDenied."""
+    """The present state of a host. Raises Unreachable and AccessDenied."""
     moves = (row for cell in cloud.nova.cells() for row in cloud.nova.moves_at(cell, host))
     found = {uuid: changes.read(WholeProvider(uuid), cloud).state for uuid in providers}
     return HostReading(
@@ -39,23 +38,23 @@ def read_host(cloud: Cloud, host: str, providers: Iterable[str]) -> HostReading:
 
 
 def former_providers(cloud: Cloud, host: str) -> frozenset[str] | None:
-    """The providers, by uuid, that are left of a host whose service and compute nodes are deleted.
+    """The remaining providers, by uuid, of a host whose service and compute nodes are deleted.
 
-    None: the host is not deleted, or no cell has ever had it.
+    None: the host is not deleted, or no cell ever had it.
     """
     every = [cloud.nova.hosts(cell) for cell in cloud.nova.cells()]
-    services = [row for one in every for row in one.services if row.host == host]
-    nodes = [row for one in every for row in one.compute_nodes if row.host == host]
+    services = [row for cell in every for row in cell.services if row.host == host]
+    nodes = [row for cell in every for row in cell.compute_nodes if row.host == host]
     gone = [row.deleted for row in services] + [row.deleted for row in nodes]
     if not gone or not all(gone):
         return None
     path = "/resource_providers/{}"
     uuids = {row.uuid for row in nodes}
-    return frozenset(one for one in uuids if cloud.placement.document(path.format(one)))
+    return frozenset(uuid for uuid in uuids if cloud.placement.document(path.format(uuid)))
 
 
 def left_of(cloud: Cloud, host: str, providers: Iterable[str]) -> tuple[str, ...]:
-    """What Nova and Placement still have of a host and of these providers, in words."""
+    """The parts of a host and of these providers that Nova and Placement still have, in words."""
     left = []
     for cell in cloud.nova.cells():
         contents = cloud.nova.hosts(cell)
@@ -80,14 +79,14 @@ def left_of(cloud: Cloud, host: str, providers: Iterable[str]) -> tuple[str, ...
 
 
 def providers_left(cloud: Cloud, providers: Iterable[str]) -> Iterator[str]:
-    """Which of these providers Placement still has, in words."""
+    """The providers among these that Placement still has, in words."""
     for uuid in providers:
         if row := cloud.placement.document(f"/resource_providers/{uuid}"):
             yield f"Placement has the provider {row['name']} ({uuid})"
 
 
 def without_provider(cloud: Cloud, host: str) -> tuple[str, ...]:
-    """The compute nodes of a host whose uuid and name are not those of one provider, in words."""
+    """The compute nodes of a host without a provider of the same uuid and name, in words."""
     left = []
     for node in _nodes(cloud):
         if node.host == host and not node.deleted:

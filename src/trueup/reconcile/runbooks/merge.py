@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Merge: two providers of one host, by its old and by its new name, become one. Pure.
+"""Merge: two providers of one host, under its old and its new name, become one. Pure.
 
 Launchpad 1832814: after a rename Placement counts the host twice, and instances hold resources of
-the old provider. All of it moves to the new one in one request; the old is deleted.
+the old provider. They move to the new provider in one request, and the old one is deleted.
 """
 
 from collections.abc import Iterator
@@ -33,12 +33,12 @@ NAME = "merge"
 
 
 def pair_of(old: str, new: str, facts: Facts) -> Pair | None:
-    """The two providers of these names or uuids; None if there are not two."""
+    """The two providers with these names or uuids; None if there are not two."""
     rows = [
         [row for row in facts.providers.values() if name in (row.name, row.uuid)]
         for name in (old, new)
     ]
-    if [len(one) for one in rows] != [1, 1] or rows[0] == rows[1]:
+    if [len(found) for found in rows] != [1, 1] or rows[0] == rows[1]:
         return None
     [[giving], [taking]] = rows
     nodes = facts.nodes_by_uuid.get(taking.uuid, ())
@@ -64,14 +64,14 @@ def prepared(
     """The preflight, and the plan that merges the two."""
     ready = Prepared(purpose, checks(pair, facts, reading), plan)
     steps = () if pair is None or ready.blocked else tuple(_steps(pair, facts, reading, purpose))
-    every = (*plan.findings, *(one.finding for one in plan.declined))
+    every = (*plan.findings, *(declined.finding for declined in plan.declined))
     reasons = {reason for step in steps for reason in step.because}
     return replace(
         ready,
         plan=replace(
             plan,
             steps=steps,
-            findings=tuple(one for one in every if one.id in reasons),
+            findings=tuple(finding for finding in every if finding.id in reasons),
             declined=(),
             effects=(),
             names={**plan.names, **facts.provider_names},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is checked before two providers become one, first of all that they are one host. Pure."""
+"""Checks before two providers become one, above all that they are one host. Pure."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ FINE, PLANNED, BLOCKS = Outlook.FINE, Outlook.PLANNED, Outlook.BLOCKS
 class Pair:
     """The provider that gives and the one that takes, whose compute node is `node`.
 
-    `twins` are the children that both have: the uuid of the one that takes, by that which gives.
+    `twins` are the children that both have: giving uuid → taking uuid.
     """
 
     old: Provider
@@ -32,12 +32,12 @@ class Pair:
 
     @property
     def moved(self) -> dict[str, str]:
-        """The uuid of the provider that takes, by the uuid of the one that gives."""
+        """The uuid of the taking provider, by the uuid of the giving one."""
         return {self.old.uuid: self.new.uuid, **self.twins}
 
 
 def checks(pair: Pair | None, facts: Facts, reading: HostReading) -> tuple[Check, ...]:
-    """Everything that was checked, in the order in which an operator deals with it."""
+    """All checks, in the order in which an operator deals with them."""
     if pair is None:
         found = "the two names are not those of two providers"
         return (Check("providers", "", found, BLOCKS, "name each by its uuid"),)
@@ -47,7 +47,7 @@ def checks(pair: Pair | None, facts: Facts, reading: HostReading) -> tuple[Check
         *whole((pair.old, pair.new), facts),
         *_identity(pair, facts),
         *in_motion(consumers, facts, reading),
-        *(check for one in consumers for check in _consumer(one, pair, facts)),
+        *(check for consumer in consumers for check in _consumer(consumer, pair, facts)),
         *_room(pair, consumers, facts),
         *_children(pair, facts),
         *_ports(pair, facts),
@@ -83,7 +83,7 @@ def _identity(pair: Pair, facts: Facts) -> Iterator[Check]:
     former = without_node(pair.old, facts)
     nodes = (pair.node, former.node if isinstance(former, Former) else pair.node)
     if any(row.hypervisor == IRONIC for row in nodes):
-        # SAFETY: what consumers hold of one machine is never held of another.
+        # SAFETY: allocations never move from one machine to another.
         yield Check(
             "identity", pair.old.name, f"{pair.new.name} or it is a bare metal node (Ironic)",
             BLOCKS, "two bare metal nodes are two machines: run `trueup plan`, which deletes the "
@@ -105,7 +105,7 @@ def _identity(pair: Pair, facts: Facts) -> Iterator[Check]:
 
 
 def _left_in_nova(pair: Pair, facts: Facts) -> Iterator[Check]:
-    """The instances that Nova still has on the old node: a merge writes only to Placement."""
+    """The instances on the old node in Nova: a merge writes only to Placement."""
     if pair.node is None or pair.node.node == pair.old.name:
         return
     rows = [row for row in facts.alive.values() if _is_on_old_node(row, pair)]
@@ -131,7 +131,7 @@ def _is_on_old_node(row: Instance, pair: Pair) -> bool:
 
 
 def _consumer(consumer: str, pair: Pair, facts: Facts) -> Iterator[Check]:
-    """A consumer that Nova has elsewhere, or that holds other amounts of both providers."""
+    """A consumer that Nova has elsewhere, or that holds different amounts of the two providers."""
     host = pair.node.host if pair.node else ""
     moves = {row.uuid: row for row in facts.migrations}
     instance, move = facts.alive.get(consumer), moves.get(consumer)
@@ -152,11 +152,11 @@ def _consumer(consumer: str, pair: Pair, facts: Facts) -> Iterator[Check]:
 
 
 def _room(pair: Pair, consumers: tuple[str, ...], facts: Facts) -> Iterator[Check]:
-    """Whether all that is moved has room; what is held of both already has."""
+    """Whether the moved allocations have room; those on both providers already have."""
     for old, new in pair.moved.items():
         more: Counter[str] = Counter()
-        for one in consumers:
-            held = facts.consumers[one]
+        for consumer in consumers:
+            held = facts.consumers[consumer]
             there = held.get(new, {})
             more.update({k: v for k, v in held.get(old, {}).items() if k not in there})
         row = facts.providers[new]
@@ -199,7 +199,7 @@ def _ports(pair: Pair, facts: Facts) -> Iterator[Check]:
 
 
 def _summary(pair: Pair, consumers: tuple[str, ...], facts: Facts) -> Iterator[Check]:
-    instances = sum(1 for one in consumers if one in facts.alive)
+    instances = sum(1 for consumer in consumers if consumer in facts.alive)
     found = f"{counted(len(consumers), 'consumer')} ({counted(instances, 'instance')})"
     then = f"moved to {pair.new.name} in one request"
     yield Check("consumers", pair.old.name, found, PLANNED, then)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Moving: what a provider has and what is held of it, to another provider. Pure.
+"""Moving: inventories and allocations of a provider, to another provider. Pure.
 
-SAFETY: inventories and allocations move in one request, so that at no moment an instance holds less
-than it should, or the host counts twice.
+SAFETY: inventories and allocations move in one request, so that an instance never holds less than
+it should, and the host never counts twice.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -31,9 +31,9 @@ from trueup.reconcile.steps import (
 
 @dataclass(frozen=True, slots=True)
 class TreeMove:
-    """Inventories of providers before and after, and where what is held of each goes.
+    """Inventories of providers before and after, and where the allocations of each go.
 
-    `moved` is by the uuid of the provider that gives, the uuid of the one that takes.
+    `moved`: uuid of the giving provider → uuid of the taking one.
     """
 
     before: Mapping[str, InventoryValues]
@@ -43,7 +43,7 @@ class TreeMove:
 
 @dataclass(frozen=True, slots=True)
 class Reasons:
-    """What the steps of one move have in common."""
+    """The common parts of the steps of one move."""
 
     guards: tuple[Guard, ...]
     because: tuple[str, ...]
@@ -56,7 +56,7 @@ def renamed(provider: Provider, name: str, reasons: Reasons) -> Step:
 
 
 def re_parented(provider: Provider, parent: str, reasons: Reasons, needs: Iterable[str]) -> Step:
-    """The step that puts a provider, with all below it, below another parent."""
+    """The step that puts a provider, with its subtree, below another parent."""
     before = ProviderFields(provider.name, provider.parent)
     after = ProviderFields(provider.name, parent)
     return _placed(provider.uuid, before, after, reasons, needs)
@@ -76,17 +76,19 @@ def _placed(
 def moved_at_once(
     move: TreeMove, facts: Facts, reading: HostReading, reasons: Reasons, needs: Iterable[str]
 ) -> Step:
-    """The step that moves inventories, and all that consumers hold, in one request."""
+    """The step that moves inventories and all allocations in one request."""
     consumers = holders(move.moved, facts)
-    held = {one: reading.holdings[one] for one in consumers}
+    held = {consumer: reading.holdings[consumer] for consumer in consumers}
     before = {uuid: _stock(rows) for uuid, rows in move.before.items()}
     after = {uuid: _stock(rows) for uuid, rows in move.after.items()}
     change = Change(
         Tree(tuple(move.before), consumers),
-        TreeContents(before, {one: row.allocations for one, row in held.items()}),
-        TreeContents(after, {one: _moved(row.allocations, move) for one, row in held.items()}),
+        TreeContents(before, {consumer: row.allocations for consumer, row in held.items()}),
+        TreeContents(
+            after, {consumer: _moved(row.allocations, move) for consumer, row in held.items()}
+        ),
         {uuid: digest(Inventories(rows)) for uuid, rows in before.items()}
-        | {one: row.generation for one, row in held.items()},
+        | {consumer: row.generation for consumer, row in held.items()},
     )
     guards = (*reasons.guards, *_as_they_are(consumers, facts))
     return step_of((change,), guards, reasons.because, tuple(needs))
@@ -94,13 +96,15 @@ def moved_at_once(
 
 def holders(providers: Iterable[str], facts: Facts) -> tuple[str, ...]:
     """The consumers that hold something of these providers, in order."""
-    return tuple(sorted({one for uuid in providers for one in facts.consumers_of.get(uuid, ())}))
+    return tuple(
+        sorted({consumer for uuid in providers for consumer in facts.consumers_of.get(uuid, ())})
+    )
 
 
 def moved_amounts(amounts: Amounts, moved: Mapping[str, str]) -> Amounts:
-    """The same amounts, of the providers that take in place of those that give.
+    """The same amounts, with the taking providers in place of the giving ones.
 
-    What is held of both is held twice; then only what is held of the one that takes stays.
+    Amounts of both are held twice; only those of the taking provider stay.
     """
     after: dict[str, Mapping[str, int]] = {
         uuid: held for uuid, held in amounts.items() if uuid not in moved
@@ -120,10 +124,10 @@ def _stock(rows: InventoryValues) -> Mapping[str, InventoryFields]:
 
 
 def _as_they_are(consumers: Iterable[str], facts: Facts) -> Iterator[Guard]:
-    """Guards: each instance and migration among the consumers is as it was."""
+    """Guards: each instance and migration among the consumers is unchanged."""
     moves = {row.uuid: row for row in facts.migrations}
-    for one in consumers:
-        if instance := facts.alive.get(one):
-            yield instance_state(instance, moving=one in facts.moving)
-        elif move := moves.get(one):
+    for consumer in consumers:
+        if instance := facts.alive.get(consumer):
+            yield instance_state(instance, moving=consumer in facts.moving)
+        elif move := moves.get(consumer):
             yield MigrationState(move.cell, move.instance, move.uuid, move.status)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Observes what a runbook is about twice, as for any plan, and prepares the runbook."""
+"""Observes the subjects of a runbook twice, as for any plan, and prepares the runbook."""
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -22,7 +22,7 @@ class NothingLeft(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Pacing:
-    """The time between the two observations, and how it is let pass."""
+    """The time between the two observations, and how to wait for it."""
 
     interval: timedelta
     wait: Wait
@@ -33,7 +33,7 @@ def retirement(
 ) -> Prepared | None:
     """The retirement of a host; None: it was retired before, and nothing is left.
 
-    `agents_gone`: where Neutron cannot be asked, no network agent runs on the host any more.
+    `agents_gone`: Neutron cannot be asked, and the operator says that no agent runs on the host.
 
     Raises SelectionUnknown if nothing has ever known the host, and as `plan`.
     """
@@ -53,7 +53,7 @@ def retirement(
 
 
 def _of_host(host: str, observer: Observer) -> tuple[Observer, Observation]:
-    """An observer of all that a host has, or of the providers that it left, and what it saw.
+    """An observer of a host, or of the providers that it left, and its observation.
 
     Raises NothingLeft.
     """
@@ -72,7 +72,7 @@ def rekeying(host: str, compute_id: str | None, observer: Observer, pacing: Paci
     narrow = replace(observer, selection=Selection(hosts=frozenset([host])))
     planned = plan(narrow, narrow.observe().audit, pacing.interval, pacing.wait)
     facts = planned.second.facts
-    uuids = [one.provider.uuid for one in rekey.clashes(host, facts)]
+    uuids = [clash.provider.uuid for clash in rekey.clashes(host, facts)]
     placement = observer.cloud.placement
     reading = replace(
         read_host(observer.cloud, host, uuids),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Preflight: what a runbook checked before it plans, and what follows from each thing found."""
+"""Preflight: the checks of a runbook before it plans, and what follows from each."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,13 +12,13 @@ class Outlook(StrEnum):
     """What a check means for the runbook."""
 
     FINE = "ok"
-    PLANNED = "planned"  # a step of the plan takes care of it
+    PLANNED = "planned"  # a step of the plan handles it
     BLOCKS = "blocks"  # nothing is planned until the operator has done what the check says
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was found. `then` says what happens with it, or what the operator does."""
+    """One thing that was found. `then` says what the plan or the operator does about it."""
 
     part: str
     subject: str
@@ -31,8 +31,8 @@ class Check:
 class Prepared:
     """A runbook that is ready to be applied; its plan has no steps if a check blocks it.
 
-    `purpose` is what its own steps give as their reason, as `retire:compute-07`. `permanent` says
-    what cannot be undone; empty: everything can.
+    `purpose` is the reason of its own steps, as `retire:compute-07`. `permanent` says what
+    cannot be undone; empty: everything can.
     """
 
     purpose: str

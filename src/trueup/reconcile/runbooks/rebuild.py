@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rebuild: a new ledger from what Nova, Neutron and the old ledger say. Pure.
+"""Rebuild: a new ledger from Nova, Neutron and the old ledger. Pure.
 
-What the old ledger has is kept wherever Nova does not contradict it: an instance gets other amounts
-only where an audit has a finding about it. Where the old ledger has nothing of an instance, it
-gets what Nova's rules say. Nothing is left out because it was not found.
+The old ledger is kept wherever Nova does not contradict it: an instance gets other amounts only
+where an audit has a finding about it. An instance that is not in the old ledger gets the amounts of
+Nova's rules. Nothing is left out because it was not found.
 """
 
 from collections import Counter
@@ -38,7 +38,7 @@ from trueup.reconcile.runbooks.rebuild_gaps import gaps, left, with_gaps
 from trueup.reconcile.sources.placement.sharing import members_of_sharing, with_sharing
 from trueup.reconcile.verdicts import AuditOptions, plain_words
 
-# The reason of a line about a host whose inventory rests on what nova.conf is assumed to say.
+# The reason of a line about a host whose inventory rests on an assumed nova.conf.
 ASSUMED = because("computed-from-node")
 _TITLES = {defect.NAME: defect.TITLE for defect in DEFECTS}
 
@@ -54,7 +54,7 @@ class EvidenceIncomplete(Exception):
 class LedgerFaulty(Exception):
     """The old ledger has rows that Placement does not list: they would be missing in the new one.
 
-    `faults` say in words which, and on which provider or in which table.
+    `faults` names each row in words, with its provider or table.
     """
 
     faults: tuple[str, ...]
@@ -62,7 +62,7 @@ class LedgerFaulty(Exception):
 
 @dataclass(eq=False)
 class TargetNotEmpty(Exception):
-    """The new database holds something else than the ledger that was computed."""
+    """The new database holds another ledger than the computed one."""
 
     providers: int
     consumers: int
@@ -70,22 +70,22 @@ class TargetNotEmpty(Exception):
 
 @dataclass(eq=False)
 class TargetForeign(Exception):
-    """The new database has tables that are not those of a new Placement database."""
+    """The new database has tables that a new Placement database does not have."""
 
     tables: tuple[str, ...]
 
 
 @dataclass(eq=False)
 class NotAsWritten(Exception):
-    """The new database was filled, and holds something else: somebody else writes to it."""
+    """The new database was filled but holds another ledger: another client writes to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    """The new ledger, and in which it differs from the old one.
+    """The new ledger, and its differences from the old one.
 
-    `facts` are those of the cloud with the new ledger in place of the old one, and `audit` is that
-    of them. `gaps` are those of the lines whose subject could not be checked.
+    `facts` are the facts of the cloud with the new ledger, and `audit` is the audit of these facts.
+    `gaps` are the lines whose subject could not be checked.
     """
 
     facts: Facts
@@ -97,7 +97,7 @@ class Rebuilt:
 
 @dataclass(frozen=True, slots=True)
 class HostsOfNova:
-    """What Nova says that compute nodes have, by uuid, and what nova.conf says of all of them."""
+    """The hardware of compute nodes in Nova, by uuid, and the defaults of nova.conf."""
 
     hardware: Mapping[str, Hardware]
     defaults: HostDefaults
@@ -108,14 +108,14 @@ def rebuilt(
 ) -> Rebuilt:
     """The new ledger of a cloud whose facts are complete.
 
-    `strangers` is what `strangers_in` the old ledger hold, with their owners and types.
+    `strangers` are the holdings of `strangers_in` the old ledger, with owners and types.
     """
     providers, moved, lines = _providers(facts, hosts)
     left_out = _left_out(providers, facts)
     known = replace(
         facts,
         providers=providers,
-        consumers={one: _moved(held, moved) for one, held in facts.consumers.items()},
+        consumers={consumer: _moved(held, moved) for consumer, held in facts.consumers.items()},
     )
     seen = observation(known, options)
     reasons: dict[str, Reason] = {}
@@ -134,9 +134,9 @@ def rebuilt(
     allocations = drafts.allocations()
     kept = _without_former(providers, allocations, seen.facts)
     lines += [
-        LedgerLine("provider", one, row.name, "there", "", because("node-deleted"))
-        for one, row in providers.items()
-        if one not in kept
+        LedgerLine("provider", uuid, row.name, "there", "", because("node-deleted"))
+        for uuid, row in providers.items()
+        if uuid not in kept
     ]
     new = _with_ledger(known, kept, allocations)
     result = audit(judged(new, options), options)
@@ -149,7 +149,7 @@ def rebuilt(
 def _with_ledger(
     facts: Facts, providers: Mapping[str, Provider], allocations: Mapping[str, Allocations]
 ) -> Facts:
-    """These facts with another ledger: nothing of the old one is left in them."""
+    """These facts with another ledger, and without any trace of the old one."""
     return replace(
         facts,
         providers=providers,
@@ -168,10 +168,10 @@ def refuse_incomplete(facts: Facts, options: AuditOptions) -> None:
 
 
 def refuse_faulty(facts: Facts) -> None:
-    """Raise LedgerFaulty if rows of the old ledger are wrong by themselves.
+    """Raise LedgerFaulty if rows of the old ledger are faulty.
 
-    SAFETY: no request shows such rows, and yet somebody may use what they hold. `db fsck` knows how
-    to make them right; here they would only be lost.
+    SAFETY: no request shows such rows, and yet their resources may be in use. `db fsck` can correct
+    them; a rebuild would lose them.
     """
     if facts.ledger_faults:
         raise LedgerFaulty(tuple(_in_words(row, facts) for row in facts.ledger_faults))
@@ -185,7 +185,7 @@ def _in_words(fault: LedgerFault, facts: Facts) -> str:
 
 
 def strangers_in(facts: Facts) -> tuple[str, ...]:
-    """The consumers that are no instance and no migration that a cell knows, in order."""
+    """The consumers that no cell knows as an instance or a migration, in order."""
     known = facts.alive.keys() | facts.deleted.keys() | {row.uuid for row in facts.migrations}
     return tuple(sorted(facts.consumers.keys() - known))
 
@@ -193,12 +193,12 @@ def strangers_in(facts: Facts) -> tuple[str, ...]:
 def unreported(facts: Facts) -> Iterator[ComputeNode]:
     """The compute nodes whose nova-compute has not reported to the new ledger yet.
 
-    It writes COMPUTE_* traits; a provider that was made here has only those that are needed.
+    nova-compute writes COMPUTE_* traits; a provider that was made here has only the needed ones.
     """
     for node in facts.compute_nodes:
         provider = facts.providers.get(node.uuid)
         traits = provider.traits or frozenset() if provider else frozenset()
-        if len([one for one in traits if one.startswith("COMPUTE_")]) <= len(
+        if len([trait for trait in traits if trait.startswith("COMPUTE_")]) <= len(
             {NODE_TRAIT, DISABLED_TRAIT} & traits
         ):
             yield node
@@ -207,7 +207,7 @@ def unreported(facts: Facts) -> Iterator[ComputeNode]:
 def _providers(
     facts: Facts, hosts: HostsOfNova
 ) -> tuple[dict[str, Provider], dict[str, str], list[LedgerLine]]:
-    """The new providers, the new uuid of each that gets one, and what differs."""
+    """The new providers, the new uuids by old ones, and the differences."""
     lines: list[LedgerLine] = []
     nodes = [
         row for uuid, rows in facts.nodes_by_uuid.items() for row in rows if uuid and not rows[1:]
@@ -237,16 +237,16 @@ def _providers(
 
 
 def _names_lacking(facts: Facts) -> Counter[str]:
-    """How many compute nodes without a provider have each name."""
+    """The number of compute nodes without a provider, by name."""
     lacking = (row for row in facts.compute_nodes if row.uuid not in facts.providers)
     return Counter(as_compared(row.node) for row in lacking)
 
 
 def _names_taken(found: Mapping[str, Provider], nodes: Iterable[ComputeNode]) -> Counter[str]:
-    """How many providers would have each name if all of these compute nodes had one.
+    """The number of providers by name, if all of these compute nodes had one.
 
-    SAFETY: Placement takes a name once. Of two compute nodes with one name, it is not known which
-    of them a provider, or an instance, is of.
+    SAFETY: Placement accepts a name once. If two compute nodes have one name, it is not known which
+    of them a provider or an instance belongs to.
     """
     names = [row.name for row in found.values()]
     names += [row.node for row in nodes if row.uuid not in found]
@@ -254,7 +254,7 @@ def _names_taken(found: Mapping[str, Provider], nodes: Iterable[ComputeNode]) ->
 
 
 def _left_out(providers: Mapping[str, Provider], facts: Facts) -> dict[str, Reason]:
-    """Why no provider was made of compute nodes, by their uuid: another one has their name."""
+    """Why compute nodes got no provider, by uuid: another provider has their name."""
     reasons = {}
     for uuid, rows in facts.nodes_by_uuid.items():
         if not uuid or uuid in providers or rows[1:]:
@@ -273,9 +273,9 @@ def _left_out(providers: Mapping[str, Provider], facts: Facts) -> dict[str, Reas
 
 
 def _namesake(node: ComputeNode, facts: Facts) -> Provider | None:
-    """The root that has a node's name and another uuid, which no other compute node has.
+    """The root with a node's name and another uuid, which no other compute node has.
 
-    None if two compute nodes could have it: it is not known of which of them it is.
+    None if it could belong to two compute nodes.
     """
     if node.uuid in facts.providers:
         return None
@@ -294,12 +294,12 @@ def _of_node(
     if row is None:
         row = Provider(node.uuid, node.node, 1, node.uuid, {}, traits=frozenset())
     hardware = hosts.hardware.get(node.uuid)
-    # Only the driver of bare metal knows the resource class of a node, and its aggregates are not
+    # Only the bare-metal driver knows the resource class of a node, whose aggregates differ from
     # those of the host that serves it.
     bare_metal = node.hypervisor == IRONIC
     if not row.inventories and hardware is not None and not bare_metal:
         row = replace(row, inventories=inventories_of(hardware, hosts.defaults))
-        totals = plain_words({name: one.total for name, one in row.inventories.items()})
+        totals = plain_words({name: inventory.total for name, inventory in row.inventories.items()})
         old = "" if made else "no inventory"
         lines.append(LedgerLine("provider", node.uuid, node.node, old, totals, ASSUMED))
     service = service_of(node, facts)
@@ -315,33 +315,33 @@ def _of_node(
         words = " ".join(sorted(traits - known))
         reason = because("service-disabled")
         lines.append(LedgerLine("traits", node.uuid, node.node, "", words, reason))
-    of_nova = frozenset(one.uuid for one in facts.host_aggregates)
+    of_nova = frozenset(aggregate.uuid for aggregate in facts.host_aggregates)
     old_aggregates = row.aggregates or frozenset()
     right = facts.aggregates_of_hosts.get(node.host, frozenset())
     aggregates = old_aggregates if bare_metal else (old_aggregates - of_nova) | right
     if aggregates != old_aggregates:
-        words_old, words_new = (" ".join(sorted(one)) for one in (old_aggregates, aggregates))
+        words_old, words_new = (" ".join(sorted(uuids)) for uuids in (old_aggregates, aggregates))
         reason = because("as-host-aggregates")
         lines.append(LedgerLine("aggregates", node.uuid, node.node, words_old, words_new, reason))
     return replace(row, traits=traits, aggregates=aggregates), lines
 
 
 def _required_traits(node: ComputeNode, facts: Facts) -> str:
-    """The traits, in words, that the flavors and images of a compute node's instances require."""
+    """The traits that the instances of a compute node require by flavor or image, in words."""
     here = [row for row in facts.alive.values() if (row.host, row.node) == (node.host, node.node)]
     properties = [(row.flavor.extra_specs if row.flavor else {}) for row in here]
     properties += [row.image_properties or {} for row in here]
     required = {
         name.partition(":")[2]
-        for one in properties
-        for name, value in one.items()
+        for specs in properties
+        for name, value in specs.items()
         if name.startswith("trait") and ":" in name and value == "required"
     }
     return " ".join(sorted(required))
 
 
 def _sharing(providers: Mapping[str, Provider]) -> dict[str, Provider]:
-    """The same providers; with which trees each sharing one shares follows from aggregates."""
+    """The same providers, shared with trees as their aggregates say."""
     sharing = [row.uuid for row in providers.values() if row.sharing]
     aggregates = {row.uuid: row.aggregates or frozenset() for row in providers.values()}
     return with_sharing(providers.values(), members_of_sharing(sharing, aggregates))
@@ -354,8 +354,8 @@ def _moved(held: Amounts, moved: Mapping[str, str]) -> Amounts:
 def _without_former(
     providers: Mapping[str, Provider], allocations: Mapping[str, Allocations], facts: Facts
 ) -> dict[str, Provider]:
-    """Without the trees of deleted compute nodes, of which nobody holds anything."""
-    held = {uuid for one in allocations.values() for uuid in one.amounts}
+    """The providers without unused trees of deleted compute nodes."""
+    held = {uuid for row in allocations.values() for uuid in row.amounts}
     in_use = {providers[uuid].root for uuid in held if uuid in providers}
     former = {
         row.uuid

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each consumer holds in a rebuilt ledger, and why that differs from the old one. Pure."""
+"""The holdings of each consumer in a rebuilt ledger, and why they differ from the old. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,15 +29,15 @@ from trueup.reconcile.rules.residence import contradiction
 from trueup.reconcile.rules.should_hold import should_hold
 from trueup.reconcile.verdicts import amounts_in_words
 
-# Whom Placement counts a consumer for if it does not know: upstream's own placeholder.
+# The project and user of consumers with an unknown owner: upstream's own placeholder.
 NOBODY = "00000000-0000-0000-0000-000000000000"
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerLine:
-    """One difference between the new and the old ledger, or one thing that was only copied.
+    """One difference between the new and the old ledger, or one item that was only copied.
 
-    `old` and `new` are words; empty where a ledger has nothing of it.
+    `old` and `new` are words; empty where a ledger does not have the item.
     """
 
     kind: str
@@ -49,7 +49,7 @@ class LedgerLine:
 
 
 class NewConsumers:
-    """What each consumer holds in the new ledger; `lines` is what differs and why."""
+    """The holdings of each consumer in the new ledger; `lines` are the differences and reasons."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class NewConsumers:
         self.lines: list[LedgerLine] = []
 
     def allocations(self) -> dict[str, Allocations]:
-        """By consumer; those that hold nothing are left out."""
+        """The allocations by consumer, without consumers that hold nothing."""
         found: dict[str, Allocations] = {}
         judged: set[str] = set()
         for uuid, instance in sorted(self._facts.alive.items()):
@@ -85,21 +85,23 @@ class NewConsumers:
         return found
 
     def _of_instance(self, instance: Instance) -> Mapping[str, Amounts]:
-        """What an instance and its migrations hold."""
+        """The amounts of an instance and its migrations."""
         facts, uuid = self._facts, instance.uuid
         record = facts.record(uuid)
-        old = {one: held for one, held in ((uuid, record.own), *record.moves.items()) if held}
+        old = {
+            consumer: held for consumer, held in ((uuid, record.own), *record.moves.items()) if held
+        }
         if uuid in self._released:
-            for one, held in old.items():
-                self._tell(one, held, {}, self._reasons[uuid])
+            for consumer, held in old.items():
+                self._tell(consumer, held, {}, self._reasons[uuid])
             return {}
         claim = claim_of(uuid, facts)
         if not_judged(claim, record, facts):
-            # SAFETY: what an audit refuses to judge is not judged here either.
+            # SAFETY: a claim that an audit refuses to judge is not judged here either.
             return old
         new = dict(old)
         if isinstance(claim, LostInMove):
-            new |= {one.consumer: one.known for one in claim.wanted}
+            new |= {expectation.consumer: expectation.known for expectation in claim.wanted}
             self._tell_all(old, new, because("move-lost-claim"))
         elif isinstance(claim, OnHost) and uuid in self._reasons:
             right = should_hold(claim, facts)
@@ -115,19 +117,19 @@ class NewConsumers:
         return new
 
     def _by_rules(self, instance: Instance) -> dict[str, Amounts]:
-        """What Nova's rules say, for an instance of which the old ledger has nothing."""
+        """The amounts by Nova's rules, for an instance that the old ledger does not have."""
         found: dict[str, Amounts] = {}
         names = self._facts.provider_names
-        for one in expected(instance, self._facts):
-            if not one.parts:
+        for expectation in expected(instance, self._facts):
+            if not expectation.parts:
                 continue
-            found[one.consumer] = one.known
-            why = because("held-nothing", open_reasons(one, names))
-            self._tell(one.consumer, {}, one.known, why)
+            found[expectation.consumer] = expectation.known
+            why = because("held-nothing", open_reasons(expectation, names))
+            self._tell(expectation.consumer, {}, expectation.known, why)
         return {consumer: held for consumer, held in found.items() if held}
 
     def _copied(self, uuid: str, held: Amounts) -> Allocations:
-        """What a consumer that cannot be judged holds, as it was."""
+        """The unchanged amounts of a consumer that cannot be judged."""
         kept = self._strangers.get(uuid, Holding(None, None)).allocations
         owner = self._facts.owners.get(uuid) or self._facts.deleted.get(uuid) or kept
         project, user = (owner.project, owner.user) if owner else (NOBODY, NOBODY)
@@ -166,17 +168,17 @@ class NewConsumers:
 
 
 def not_judged(claim: Claim, record: InstanceRecord, facts: Facts) -> Reason | None:
-    """Why an instance gets nothing by Nova's rules, and keeps what the old ledger has; or None.
+    """Why an instance keeps its amounts of the old ledger, not those of Nova's rules; or None.
 
-    What is in motion gets what the rules say: it runs, and in a lost ledger holds nothing. But not
-    where it would then be there twice.
+    An instance in motion gets the amounts of the rules, since it runs and a lost ledger has nothing
+    of it, unless it would then be counted twice.
     """
     if isinstance(claim, NotCertain):
         return claim.reason
     if isinstance(claim, Missing):
         return to_be_deleted(claim)
     moves = [row.uuid for row in record.migrations]
-    twice = any(one in facts.misspelled for one in (record.uuid, *moves))
+    twice = any(consumer in facts.misspelled for consumer in (record.uuid, *moves))
     if isinstance(claim, Moving) and (twice or (len(record.living) > 1 and not record.hidden)):
         return contradiction(record, facts)
     return None

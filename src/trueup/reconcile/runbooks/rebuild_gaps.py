@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of a rebuilt ledger could not be checked: hosts and consumers, each with a line. Pure.
+"""The hosts and consumers of a rebuilt ledger that could not be checked, as lines. Pure.
 
-SAFETY: an instance that the new ledger lacks runs on, and Placement gives what it uses to others.
-So each one has a line, and an audit without findings does not hide it.
+SAFETY: an instance that the new ledger lacks keeps running, and Placement gives its resources to
+others. So each one has a line, and an audit without findings does not hide it.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -25,10 +25,10 @@ def gaps(
     """A line for each host and consumer of the new ledger that could not be checked.
 
     `facts` have the new ledger, `old` the old one, and `result` is the audit of `facts`. `left_out`
-    says of compute nodes, by uuid, why no provider was made of them.
+    says by uuid why compute nodes got no provider.
     """
     hosts = tuple(_hosts(facts, left_out))
-    told = {one.uuid for one in hosts}
+    told = {line.uuid for line in hosts}
     reasons = {
         row.subject.uuid: row.reason for row in result.unchecked if row.subject.kind in CONSUMERS
     }
@@ -52,8 +52,8 @@ def gaps(
 def left(
     result: Audit, facts: Facts, old: Facts, lines: Iterable[LedgerLine]
 ) -> tuple[LedgerLine, ...]:
-    """A line for each finding of the audit of the new ledger whose subject has none yet."""
-    told = {one.uuid for one in lines}
+    """A line for each finding about the new ledger whose subject has no line yet."""
+    told = {line.uuid for line in lines}
     found = (row for row in result.findings if row.subject.uuid not in told)
     return tuple(_of_finding(row, facts, old) for row in found)
 
@@ -67,9 +67,9 @@ def _of_finding(finding: Finding, facts: Facts, old: Facts) -> LedgerLine:
 
 
 def with_gaps(lines: Iterable[LedgerLine], gaps: Iterable[LedgerLine]) -> tuple[LedgerLine, ...]:
-    """These lines and those of gaps; where both are about one consumer, they become one line."""
+    """These lines with those of gaps; two lines about one consumer become one."""
     every = tuple(gaps)
-    left = {(one.kind, one.uuid): one for one in every if one.kind == "consumer"}
+    left = {(gap.kind, gap.uuid): gap for gap in every if gap.kind == "consumer"}
     merged: list[LedgerLine] = []
     for line in lines:
         gap = left.pop((line.kind, line.uuid), None)
@@ -78,12 +78,12 @@ def with_gaps(lines: Iterable[LedgerLine], gaps: Iterable[LedgerLine]) -> tuple[
             continue
         reason = together((None if line.old == line.new else line.reason, gap.reason))
         merged.append(replace(line, reason=reason or gap.reason))
-    others = (one for one in every if one.kind != "consumer")
+    others = (gap for gap in every if gap.kind != "consumer")
     return (*merged, *left.values(), *others)
 
 
 def _hosts(facts: Facts, left_out: Mapping[str, Reason]) -> Iterator[LedgerLine]:
-    """The hosts of which it is not known which provider is theirs, or what they have."""
+    """The hosts whose provider or inventory is not known."""
     for node in sorted(facts.compute_nodes, key=lambda row: (row.host, row.node, row.uuid)):
         found = provider_of(node, facts)
         reason = left_out.get(node.uuid)
@@ -98,7 +98,7 @@ def _hosts(facts: Facts, left_out: Mapping[str, Reason]) -> Iterator[LedgerLine]
 def _instances(
     facts: Facts, held_before: Container[str], reasons: Mapping[str, Reason]
 ) -> Iterator[tuple[str, Reason]]:
-    """The instances that could not be judged, or that are left out, and why."""
+    """The instances that were not judged or are left out, and why."""
     for uuid, instance in sorted(facts.alive.items()):
         claim = claim_of(uuid, facts)
         if isinstance(claim, NotCertain):
@@ -110,18 +110,18 @@ def _instances(
 
 
 def _left_out(instance: Instance, facts: Facts, held_before: Container[str]) -> Reason | None:
-    """Why an instance lacks what it should hold, and held nothing before either; or None."""
+    """Why an instance lacks its allocations, and had none before either; or None."""
     claim = claim_of(instance.uuid, facts)
     if not isinstance(claim, Moving | Missing | LostInMove):
         return None
     moves = [row.uuid for row in facts.migrations_of.get(instance.uuid, ())]
-    if any(one in held_before for one in (instance.uuid, *moves)):
-        # What was there is as it was; what is in motion changes by itself.
+    if any(consumer in held_before for consumer in (instance.uuid, *moves)):
+        # Old allocations are unchanged; moves change theirs by themselves.
         return None
-    for one in expected(instance, facts):
-        if one.parts and not facts.consumers.get(one.consumer):
+    for expectation in expected(instance, facts):
+        if expectation.parts and not facts.consumers.get(expectation.consumer):
             why = not_judged(claim, facts.record(instance.uuid), facts)
-            return why or open_reasons(one, facts.provider_names) or because("nothing-held")
+            return why or open_reasons(expectation, facts.provider_names) or because("nothing-held")
     return None
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rekey: a compute node has another uuid than the provider with its name. Pure.
 
-Launchpad 1817833. A provider's uuid cannot be changed. So a new provider takes the name, the
-children, and, in one request, the inventories and all that consumers hold; then the old one is
-deleted. At every moment each instance holds what it held before.
+Launchpad 1817833. A provider's uuid cannot be changed. So a new provider takes the name and the
+children, then in one request the inventories and all allocations; then the old one is deleted.
+Each instance keeps its allocations at every moment.
 """
 
 from collections.abc import Iterator
@@ -37,14 +37,18 @@ def clashes(host: str, facts: Facts) -> tuple[Clash, ...]:
 def prepared(
     host: str, plan: Plan, facts: Facts, reading: HostReading, compute_id: str | None
 ) -> Prepared:
-    """The preflight and the plan; `compute_id` is what nova-compute's file of that name says."""
+    """The preflight and the plan; `compute_id` is the uuid in nova-compute's file of this name."""
     found = clashes(host, facts)
     preflight = checks(host, found, facts, reading, compute_id)
     ready = Prepared(f"{NAME}:{host}", preflight, plan)
     steps = () if ready.blocked else tuple(_every_step(found, facts, reading, ready.purpose))
-    remedied = [one.finding for one in plan.declined if one.finding.id in _findings(found, facts)]
+    remedied = [
+        declined.finding
+        for declined in plan.declined
+        if declined.finding.id in _findings(found, facts)
+    ]
     names = {row.uuid: row.name for row in facts.providers.values()}
-    names |= {one.node.uuid: one.node.node for one in found}
+    names |= {clash.node.uuid: clash.node.node for clash in found}
     return replace(
         ready,
         plan=replace(
@@ -59,7 +63,7 @@ def prepared(
 
 
 def _findings(found: tuple[Clash, ...], facts: Facts) -> frozenset[str]:
-    return frozenset(_finding(one, facts) for one in found)
+    return frozenset(_finding(clash, facts) for clash in found)
 
 
 def _finding(clash: Clash, facts: Facts) -> str:

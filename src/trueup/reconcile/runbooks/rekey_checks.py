@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is checked before a host is rekeyed, first of all which side is the wrong one. Pure."""
+"""Checks before a host is rekeyed, above all which side has the wrong uuid. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _TO_CONFIRM = "finished"
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """A compute node, and the provider with its name and another uuid."""
+    """A compute node, and the provider with its name but another uuid."""
 
     node: ComputeNode
     provider: Provider
@@ -39,27 +39,27 @@ def checks(
     reading: HostReading,
     compute_id: str | None,
 ) -> tuple[Check, ...]:
-    """Everything that was checked, in the order in which an operator deals with it."""
-    providers = [one.provider.uuid for one in found]
+    """All checks, in the order in which an operator deals with them."""
+    providers = [clash.provider.uuid for clash in found]
     return (
         *evidence(facts),
         *one_machine(host, facts),
         *_same(host, found, facts),
-        *whole((one.provider for one in found), facts),
-        *(_identity(one, facts, compute_id) for one in found),
+        *whole((clash.provider for clash in found), facts),
+        *(_identity(clash, facts, compute_id) for clash in found),
         *(stopped(host, facts) if found else ()),
         *in_motion(holders(providers, facts), facts, reading),
-        *(check for one in found for check in _contents(one, facts, reading)),
+        *(check for clash in found for check in _contents(clash, facts, reading)),
     )
 
 
 def in_motion(consumers: Iterable[str], facts: Facts, reading: HostReading) -> Iterator[Check]:
-    """What Nova is at work on: it keeps allocations in memory meanwhile, with the old provider."""
-    for one in consumers:
-        instance = facts.alive.get(one)
+    """Moves and tasks of Nova: meanwhile it keeps allocations in memory, with the old provider."""
+    for consumer in consumers:
+        instance = facts.alive.get(consumer)
         if instance is not None and instance.task_state:
             found = f"{instance.name} is {instance.task_state}"
-            yield Check("instance", one, found, BLOCKS, "wait until it is done")
+            yield Check("instance", consumer, found, BLOCKS, "wait until it is done")
     for move in reading.moves:
         if move.under_way and move.status != _TO_CONFIRM:
             yield Check("migration", move.uuid, way(move), BLOCKS, waiting(move))
@@ -67,7 +67,7 @@ def in_motion(consumers: Iterable[str], facts: Facts, reading: HostReading) -> I
 
 def _same(host: str, found: Sequence[Clash], facts: Facts) -> Iterator[Check]:
     """The compute nodes of the host that have no clash."""
-    clashing = {one.node.uuid for one in found}
+    clashing = {clash.node.uuid for clash in found}
     for node in facts.compute_nodes:
         if node.host != host or node.uuid in clashing:
             continue
@@ -81,7 +81,7 @@ def _same(host: str, found: Sequence[Clash], facts: Facts) -> Iterator[Check]:
 
 
 def _identity(clash: Clash, facts: Facts, compute_id: str | None) -> Check:
-    """Which of the two uuids is the right one, and what follows."""
+    """Which of the two uuids is right, and what follows."""
     node, old = clash.node, clash.provider
     if not node.uuid:
         # SAFETY: its provider would be renamed, and no new one could be made.
@@ -108,7 +108,7 @@ def _identity(clash: Clash, facts: Facts, compute_id: str | None) -> Check:
 
 
 def _proof(clash: Clash, facts: Facts) -> str:
-    """Why it is certain that the compute node's uuid is right; "" if it is not."""
+    """The proof that the compute node's uuid is right; "" without one."""
     node = clash.node
     former = facts.deleted_nodes_by_uuid.get(clash.provider.uuid, ())
     if any(row.host == node.host for row in former):
@@ -119,7 +119,7 @@ def _proof(clash: Clash, facts: Facts) -> str:
 
 
 def _other_side(clash: Clash, right: str | None, facts: Facts) -> str:
-    """What the operator does if Nova's database is the wrong side, or nobody knows yet."""
+    """What the operator does if Nova's database is wrong, or the wrong side is not known."""
     node, old = clash.node, clash.provider
     if right is None:
         return (
@@ -150,13 +150,13 @@ def _contents(clash: Clash, facts: Facts, reading: HostReading) -> Iterator[Chec
     classes = ", ".join(sorted(contents.inventories)) or "nothing"
     found = f"{traits}, {aggregates}, inventories of {classes}"
     yield Check("provider", old.name, found, PLANNED, "made again with the other uuid")
-    for one in contents.aggregates:
-        if not is_uuid(one):
+    for aggregate in contents.aggregates:
+        if not is_uuid(aggregate):
             found = "the provider is in it, and it is no UUID: Placement refuses lists with it"
             then = "correct that row of `placement_aggregates` in Placement's database"
-            yield Check("aggregate", one, found, BLOCKS, then)
+            yield Check("aggregate", aggregate, found, BLOCKS, then)
     consumers = holders([old.uuid], facts)
-    instances = sum(1 for one in consumers if one in facts.alive)
+    instances = sum(1 for consumer in consumers if consumer in facts.alive)
     found = f"{counted(len(consumers), 'consumer')} ({counted(instances, 'instance')})"
     yield Check("consumers", old.name, found, PLANNED, "moved to the new one in one request")
     for row in facts.trees.get(old.uuid, ()):

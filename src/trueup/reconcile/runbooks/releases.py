@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Releases: the steps of a plan that leave a consumer with nothing of some providers. Pure."""
+"""Releases: the steps of a plan that take all of some providers from a consumer. Pure."""
 
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Releases:
 
 
 def releases_of(plan: Plan, consumers: Iterable[str], providers: Container[str]) -> Releases:
-    """The steps after which these consumers hold nothing of the providers, with what they need."""
+    """The steps that release these providers from these consumers, with the steps they need."""
     by_id = {step.id: step for step in plan.steps}
     releasing = {
         consumer: step
@@ -25,7 +25,7 @@ def releases_of(plan: Plan, consumers: Iterable[str], providers: Container[str])
         for consumer in step.consumers
         if _releases(step, consumer, providers)
     }
-    found = {one: releasing[one] for one in consumers if one in releasing}
+    found = {consumer: releasing[consumer] for consumer in consumers if consumer in releasing}
     wanted: set[str] = set()
     waiting = [step.id for step in found.values()]
     while waiting:

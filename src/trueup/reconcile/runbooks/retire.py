@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Retire: delete a compute service, its providers and all that is left on them. Pure.
+"""Retire: delete a compute service, its providers and their remaining allocations. Pure.
 
 Launchpad 1829479: when Nova deletes a compute service, it swallows the error of deleting a provider
-of which somebody still holds something, and leaves the provider behind.
+that still has allocations, and leaves the provider behind.
 """
 
 from collections.abc import Iterable, Iterator
@@ -43,7 +43,7 @@ PERMANENT = (
 
 
 def retired(host: str, facts: Facts) -> Retired:
-    """What is to be deleted of a host: its service, its compute nodes and their providers."""
+    """The parts of a host to delete: its service, its compute nodes and their providers."""
     nodes = tuple(row for row in facts.compute_nodes if row.host == host)
     former = tuple(row for row in facts.deleted_compute_nodes if row.host == host)
     living = {row.uuid for row in facts.compute_nodes}
@@ -53,16 +53,20 @@ def retired(host: str, facts: Facts) -> Retired:
         services=tuple(row for row in facts.services if row.host == host),
         nodes=nodes,
         former=former,
-        roots=tuple(facts.providers[one] for one in dict.fromkeys(uuids) if one in facts.providers),
+        roots=tuple(
+            facts.providers[uuid] for uuid in dict.fromkeys(uuids) if uuid in facts.providers
+        ),
     )
 
 
 def prepared(host: str, plan: Plan, second: Observation, reading: HostReading) -> Prepared:
-    """The preflight, and the plan that retires the host; `plan` remedies what was found there."""
+    """The preflight, and the plan that retires the host; `plan` remedies the findings there."""
     facts = second.facts
     place = retired(host, facts)
     providers = {row.uuid for root in place.roots for row in facts.trees.get(root.uuid, ())}
-    holders = sorted({one for uuid in providers for one in facts.consumers_of.get(uuid, ())})
+    holders = sorted(
+        {consumer for uuid in providers for consumer in facts.consumers_of.get(uuid, ())}
+    )
     releases = releases_of(plan, holders, providers)
     checks = retire_checks.checks(place, second, reading, holders, releases, plan)
     ready = Prepared(f"{NAME}:{host}", checks, plan)
@@ -75,12 +79,12 @@ def prepared(host: str, plan: Plan, second: Observation, reading: HostReading) -
         plan=replace(
             plan,
             steps=steps,
-            findings=tuple(one for one in plan.findings if one.id in kept),
-            effects=tuple(one for one in plan.effects if one.step in numbered),
+            findings=tuple(finding for finding in plan.findings if finding.id in kept),
+            effects=tuple(effect for effect in plan.effects if effect.step in numbered),
             declined=(),
             names={
                 **plan.names,
-                **{one: name for one, name in facts.provider_names.items() if one in providers},
+                **{uuid: name for uuid, name in facts.provider_names.items() if uuid in providers},
             },
         ),
     )
@@ -88,7 +92,7 @@ def prepared(host: str, plan: Plan, second: Observation, reading: HostReading) -
 
 @dataclass(frozen=True, slots=True)
 class _Writing:
-    """What the steps of a retirement have in common."""
+    """The common parts of the steps of a retirement."""
 
     because: tuple[str, ...]
     guards: tuple[Guard, ...]
@@ -104,7 +108,7 @@ def _steps(
     every: list[Guard] = [HostEmpty(place.host)]
     every += [ServiceDown(row.cell, row.host) for row in place.services]
     every += [guard for cell in cells for guard in fresh(cell, facts)]
-    # SAFETY: an agent that runs again reports its providers again, below a root that is gone.
+    # SAFETY: an agent that runs again reports its providers again, below a deleted root.
     if reading.agents is not None and any(foreign_child(root, facts) for root in place.roots):
         every.append(AgentsDown(place.host))
     writing = _Writing((f"{NAME}:{place.host}",), tuple(every))
@@ -125,14 +129,14 @@ def _steps(
 
 
 def _after(step: Step, earlier: Iterable[str]) -> Step:
-    """The same step, that needs these earlier ones as well."""
+    """The same step, which also needs these earlier steps."""
     return step_of(step.changes, step.guards, step.because, (*step.needs, *earlier))
 
 
 def _deletions(
     place: Retired, facts: Facts, reading: HostReading, writing: _Writing
 ) -> tuple[list[Step], list[Step]]:
-    """The steps that delete the providers below the roots, and those that delete the roots."""
+    """The steps that delete the providers below the roots, and the steps that delete the roots."""
     children: list[Step] = []
     roots: list[Step] = []
     for root in place.roots:
@@ -146,7 +150,7 @@ def _deletions(
 
 
 def _gone(root: Provider, place: Retired) -> Iterator[Guard]:
-    """Guard: the compute node of a provider whose service is deleted already is gone."""
+    """Guard: the compute node of a provider is still deleted, as its service is."""
     for node in place.former:
         if node.uuid == root.uuid:
             yield NodeGone(node.uuid, node.node, node.cell, node.host)
@@ -159,16 +163,16 @@ def _service_deletion(service: ComputeService) -> Change:
 
 
 def _of_service(provider: str, contents: ProviderContents) -> Change:
-    """The deletion of a provider that Nova deletes with its service, or leaves behind."""
+    """The deletion of a provider that Nova deletes with its service or leaves behind."""
     known = structs.replace(contents, aggregates=())
     target = WholeProvider(provider, aggregates=False)
     return Change(target, known, None, {provider: known.digest})
 
 
 def _made(node: ComputeNode, facts: Facts, writing: _Writing) -> Step:
-    """The step that makes the provider of a compute node which has none.
+    """The step that makes the provider of a compute node without one.
 
-    PARITY: Nova answers 500 to deleting a service of which a compute node has no provider, after
+    PARITY: Nova answers 500 to deleting a service with a compute node that has no provider, after
     it has taken the host out of its aggregates (nova-facts, 5).
     """
     change = Change(WholeProvider(node.uuid), None, _bare(node), {node.uuid: None})

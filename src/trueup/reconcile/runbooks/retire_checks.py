@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is checked before a compute service is retired, and why one may have to wait. Pure."""
+"""Checks before a compute service is retired, and reasons to wait. Pure."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from trueup.reconcile.verdicts import amounts_in_words
 from trueup.reconcile.wording import counted
 
 FINE, PLANNED, BLOCKS = Outlook.FINE, Outlook.PLANNED, Outlook.BLOCKS
-# SAFETY: an agent that runs reports its providers again, below a root that is gone.
+# SAFETY: a running agent reports its providers again, below a deleted root.
 _ASK_NEUTRON = (
     "make Neutron known ([neutron] in nova.conf, or a cloud of clouds.yaml); or if no network "
     "agent runs on the host any more, say so: --agents-gone"
@@ -35,7 +35,7 @@ _ASK_NEUTRON = (
 
 @dataclass(frozen=True, slots=True)
 class Retired:
-    """What is deleted of a host. `former` are its deleted nodes; `roots` their providers too."""
+    """The parts of a host to delete. `former` are its deleted nodes; `roots` include theirs."""
 
     host: str
     services: tuple[ComputeService, ...]
@@ -45,7 +45,7 @@ class Retired:
 
     def is_up(self, facts: Facts) -> bool:
         """Whether its nova-compute is up."""
-        return any(one.is_up(facts.taken_at) for one in self.services)
+        return any(service.is_up(facts.taken_at) for service in self.services)
 
     def without_provider(self, facts: Facts) -> tuple[ComputeNode, ...]:
         """Its compute nodes whose uuid no provider has."""
@@ -60,20 +60,20 @@ def checks(
     releases: Releases,
     plan: Plan,
 ) -> tuple[Check, ...]:
-    """Everything that was checked, in the order in which an operator deals with it."""
+    """All checks, in the order in which an operator deals with them."""
     facts = second.facts
     on_host = _on_host(place, facts)
     open_moves = tuple(row for row in reading.moves if row.under_way)
-    moving = {one for row in open_moves for one in (row.uuid, row.instance)}
+    moving = {uuid for row in open_moves for uuid in (row.uuid, row.instance)}
     claimed = moving | {row.uuid for row in on_host}
-    others = [one for one in holders if one not in claimed]
+    others = [holder for holder in holders if holder not in claimed]
     return (
         *evidence(facts),
         *one_machine(place.host, facts),
         *_service(place, facts),
         *(_instance(row, place, facts) for row in on_host),
         *(_move(row, place, facts) for row in open_moves),
-        *(_consumer(one, place, second, releases, plan) for one in others),
+        *(_consumer(holder, place, second, releases, plan) for holder in others),
         *whole(place.roots, facts),
         *_providers(place, reading, facts),
         *_children(place, reading, facts),
@@ -138,8 +138,8 @@ def _instance(row: Instance, place: Retired, facts: Facts) -> Check:
 
 
 def _move(row: Migration, place: Retired, facts: Facts) -> Check:
-    """A migration that is not over. Nova ends a resize only with the nova-compute of its source, or
-    of its target, running: of a host that is dead, the operator ends it."""
+    """A migration that is not over. Nova ends a resize only while the nova-compute of its source or
+    target runs. If that host is dead, the operator ends the resize."""
     if row.status != "finished":
         instance = facts.alive.get(row.instance)
         endless = instance is not None and cannot_end(instance, facts)
@@ -160,7 +160,7 @@ def _move(row: Migration, place: Retired, facts: Facts) -> Check:
 def _consumer(
     consumer: str, place: Retired, second: Observation, releases: Releases, plan: Plan
 ) -> Check:
-    """Somebody who holds resources of the host without being on it."""
+    """A consumer that holds resources of the host and is not on it."""
     facts = second.facts
     roots = {row.uuid for row in place.roots}
     here = {
@@ -176,10 +176,10 @@ def _consumer(
 
 
 def _why_held(consumer: str, second: Observation, plan: Plan) -> Reason:
-    """Why no step releases what a consumer holds, and what the operator does."""
-    for one in plan.declined:
-        if consumer in (one.finding.subject.uuid, *one.finding.consumers):
-            return one.reason
+    """Why no step releases a consumer's resources, and what the operator does."""
+    for declined in plan.declined:
+        if consumer in (declined.finding.subject.uuid, *declined.finding.consumers):
+            return declined.reason
     audit = second.audit
     reasons = [row.reason for row in audit.unchecked if row.subject.uuid == consumer]
     reasons += [row.reason for row in audit.left_alone if row.subject.uuid == consumer]
@@ -217,7 +217,7 @@ def _providers(place: Retired, reading: HostReading, facts: Facts) -> Iterator[C
 
 
 def _children(place: Retired, reading: HostReading, facts: Facts) -> Iterator[Check]:
-    agents = [one for one in reading.agents or () if one.alive]
+    agents = [agent for agent in reading.agents or () if agent.alive]
     for root in place.roots:
         for row in facts.trees.get(root.uuid, ()):
             if row is root or row.uuid not in reading.contents:
@@ -227,7 +227,7 @@ def _children(place: Retired, reading: HostReading, facts: Facts) -> Iterator[Ch
                 continue
             found = "it is not known to be Nova's"
             if agents:
-                words = ", ".join(f"{one.kind} {one.id}" for one in agents)
+                words = ", ".join(f"{agent.kind} {agent.id}" for agent in agents)
                 then = "stop them, and delete each: `openstack network agent delete ID`"
                 yield Check("child provider", row.name, f"{found}; {words} alive", BLOCKS, then)
                 continue
@@ -242,9 +242,9 @@ def _children(place: Retired, reading: HostReading, facts: Facts) -> Iterator[Ch
 
 
 def _aggregates(place: Retired, facts: Facts) -> Iterator[Check]:
-    for one in facts.nova_aggregates_of(place.host):
+    for aggregate in facts.nova_aggregates_of(place.host):
         then = "Nova takes the host out of it"
         if not place.services:
             then = "it stays: Nova takes out only hosts that have a compute service"
         outlook = PLANNED if place.services else FINE
-        yield Check("aggregate", one.name, f"{place.host} is in it", outlook, then)
+        yield Check("aggregate", aggregate.name, f"{place.host} is in it", outlook, then)

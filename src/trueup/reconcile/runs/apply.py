@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Apply: a plan → the cloud. Each step: read its targets and guards, journal the intent, write.
+"""Apply: writes a plan. For each step: read targets and guards, journal the intent, write.
 
-PERF: neighbouring steps that only create allocations are written in one request (`creating`). Each
-of them still has its own intent and outcome, and is taken back by itself.
+PERF: neighbouring steps that only create allocations are written in one request
+(`batch_creation`). Each of them still has its own intent and outcome, and is undone by itself.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,30 +26,28 @@ from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
 from trueup.reconcile.steps import Change, PortBinding, Step, Tree, Version, parts_of
 
-# A request without an answer may still be carried out. After this time, twice as long as a request
-# may take, it no longer can be.
+# A request without an answer may still be carried out for this long: twice the timeout.
 LATE = timedelta(seconds=120)
 
 
 def require_answers(plan: Plan, cloud: Cloud) -> None:
     """Ask every source that the plan will ask and write to, before anything is written.
 
-    Raises Unreachable: a plan must not stop half applied because of a source that was silent
-    before it began.
+    Raises Unreachable: a source that is silent from the start must not stop a plan half applied.
     """
     guards = [guard for step in plan.steps for guard in step.guards]
     instances = (guard for guard in guards if isinstance(guard, InstanceState))
-    for guard in {one.cell: one for one in instances}.values():
+    for guard in {instance.cell: instance for instance in instances}.values():
         cloud.nova.instance_states(guard.cell, [guard.uuid])
     targets = (change.target for step in plan.steps for change in step.changes)
-    for target in {type(one): one for one in targets}.values():
+    for target in {type(target): target for target in targets}.values():
         changes.read(target, cloud)
 
 
 def apply(cloud: Cloud, journal: Journal, pace: Pace = ONE_BY_ONE) -> Iterator[StepOutcome]:
     """Attempt each step of a journal's plan in turn, from where an earlier attempt stopped.
 
-    When a source stops answering, records the outcome of the step at hand (`unknown`: it may have
+    When a source stops answering, records the outcome of the current step (`unknown`: it may have
     been written), and raises what the cloud raises. Applying the plan again finds out.
     """
     throttle = Throttle(pace)
@@ -77,7 +75,7 @@ def apply(cloud: Cloud, journal: Journal, pace: Pace = ONE_BY_ONE) -> Iterator[S
 
 
 def resolve_interrupted(cloud: Cloud, journal: Journal) -> tuple[StepOutcome, ...]:
-    """Record the outcome of steps that a run began and did not finish, by what the cloud holds.
+    """Record the outcome of steps that a run began and did not finish, by the state of the cloud.
 
     A step of several changes that was written in part is taken back. Returns those steps.
     """
@@ -88,7 +86,7 @@ def resolve_interrupted(cloud: Cloud, journal: Journal) -> tuple[StepOutcome, ..
         _tidy(step, cloud)
         found = _read(step, cloud)
         fates = _fates(step, found, journal)
-        if all(one is Fate.WRITTEN for one in fates):
+        if all(fate is Fate.WRITTEN for fate in fates):
             journal.record(_done(step, found))
         elif Fate.WRITTEN in fates:
             outcome = _taken_back(step, found, cloud, journal, because("interrupted-in-part"))
@@ -103,7 +101,7 @@ def resolve_interrupted(cloud: Cloud, journal: Journal) -> tuple[StepOutcome, ..
 
 @dataclass(slots=True)
 class _Attempted:
-    """How the steps of a bundle ended; `stop` is why the others were not attempted."""
+    """How the steps of a bundle ended; `stop` is the error that prevents all further steps."""
 
     outcomes: list[StepOutcome] = field(default_factory=list)
     stop: Exception | None = None
@@ -114,7 +112,9 @@ def _attempts(
 ) -> Iterator[tuple[Step, Ended]]:
     """Attempt the steps of a bundle, in one request if possible, and record their outcomes."""
     # Only `done` is final: a refused step may be possible now.
-    fresh = [one for one in bundle if not journal.is_done(one.id) and not journal.fate_open(one)]
+    fresh = [
+        step for step in bundle if not journal.is_done(step.id) and not journal.fate_open(step)
+    ]
     created = Created()
     if len(fresh) > 1:
         with throttle.turn():
@@ -136,14 +136,14 @@ def _attempts(
 
 
 def _read_again(step: Step, outcome: Outcome, cloud: Cloud, journal: Journal) -> Ended:
-    """The outcome of a step that an earlier attempt has done, if its targets are as that left them.
+    """The outcome of a step that is done already, if its targets still are as the step left them.
 
-    SAFETY: the journal is not the cloud: Placement may have been put back from a backup, or
-    somebody else has written since. What later steps of the run have changed again says nothing.
+    SAFETY: the journal is not the cloud: Placement may have been restored from a backup, or another
+    client has written since. Targets that later steps of the run changed are not compared.
     """
     steps = journal.plan.steps
     later = steps[steps.index(step) + 1 :]
-    changed = {part for one in later if journal.outcome_of(one) for part in _touched(one)}
+    changed = {part for other in later if journal.outcome_of(other) for part in _touched(other)}
     lost = [
         changes.noun(change)
         for change in step.changes
@@ -158,16 +158,16 @@ def _read_again(step: Step, outcome: Outcome, cloud: Cloud, journal: Journal) ->
 
 def _touched(step: Step) -> frozenset[str]:
     """Everything that a step changes, and the providers whose tree it replaces."""
-    trees = (one.target for one in step.changes if isinstance(one.target, Tree))
+    trees = (change.target for change in step.changes if isinstance(change.target, Tree))
     return step.subjects | {uuid for tree in trees for uuid in tree.providers}
 
 
 def _attempt(step: Step, cloud: Cloud, journal: Journal, sent: bool) -> Ended:
-    """Attempt one step alone. `sent`: a request with others failed just before.
+    """Attempt one step alone. `sent`: a request with other steps just failed.
 
-    If that was a refusal, and the step is in place now, it is contested.
+    If the step is in place now although that request was refused, the step is contested.
     """
-    missing = [one for one in step.needs if not journal.is_done(one)]
+    missing = [needed for needed in step.needs if not journal.is_done(needed)]
     if missing:
         return Ended(Outcome(step.id, "refused", because("needs-step", step=missing[0])))
     if journal.fate_open(step):
@@ -178,15 +178,15 @@ def _attempt(step: Step, cloud: Cloud, journal: Journal, sent: bool) -> Ended:
     begun = sent or journal.fate_open(step) or (outcome is not None and outcome.partly)
     if begun:
         # An earlier attempt may have been written: the targets say whether it was.
-        if all(one is Fate.WRITTEN for one in fates):
+        if all(fate is Fate.WRITTEN for fate in fates):
             done = _done(step, found)
             contested = sent and not journal.fate_open(step)
             return Ended(replace(done, reason=CONTESTED, contested=True) if contested else done)
-        foreign = [change for change, one in _with(step, fates) if one is Fate.FOREIGN]
+        foreign = [change for change, fate in _with(step, fates) if fate is Fate.FOREIGN]
     else:
-        foreign = [change for change, one in _with(step, fates) if one is not Fate.UNWRITTEN]
-    reasons = [one for change in foreign for one in _moved(change, found[change_key(change)])]
-    reasons += [one for guard in step.guards for one in broken(guard, cloud)]
+        foreign = [change for change, fate in _with(step, fates) if fate is not Fate.UNWRITTEN]
+    reasons = [reason for change in foreign for reason in _moved(change, found[change_key(change)])]
+    reasons += [reason for guard in step.guards for reason in broken(guard, cloud)]
     if reason := together(reasons):
         if begun and Fate.WRITTEN in fates:
             return Ended(_taken_back(step, found, cloud, journal, reason))
@@ -196,7 +196,7 @@ def _attempt(step: Step, cloud: Cloud, journal: Journal, sent: bool) -> Ended:
 
 
 def change_key(change: Change) -> tuple[str, ...]:
-    """A key that is different for each target of a step."""
+    """A key for the target of a change, unique within a step."""
     return (type(change.target).__name__, *parts_of(change.target))
 
 
@@ -206,7 +206,7 @@ def _tidy(step: Step, cloud: Cloud) -> None:
 
 
 def _read(step: Step, cloud: Cloud) -> dict[tuple[str, ...], Found]:
-    return {change_key(one): changes.read(one.target, cloud) for one in step.changes}
+    return {change_key(change): changes.read(change.target, cloud) for change in step.changes}
 
 
 def _fates(step: Step, found: dict[tuple[str, ...], Found], journal: Journal) -> list[Fate]:
@@ -249,7 +249,7 @@ def _done(step: Step, found: dict[tuple[str, ...], Found]) -> Outcome:
 def _not_written(step: Step, journal: Journal, reason: Reason, foreign: bool = False) -> Outcome:
     """Refused; or unknown, while an earlier write without an answer may still be carried out.
 
-    Once somebody else has written (`foreign`), it can no longer be: its version is outdated.
+    Once another client has written (`foreign`), that write fails: its version is outdated.
     """
     intended = journal.intended_at(step) if journal.fate_open(step) else None
     if intended is None or foreign or now() - intended > LATE:
@@ -294,11 +294,11 @@ def _write_all(
 def _intend_at(journal: Journal, step: Step, change: Change, version: Version) -> None:
     """Journal that a change of this step is about to be written at another version."""
     pairs = zip(step.changes, journal.sent(step), strict=True)
-    journal.intend_at(step, tuple(version if one is change else sent for one, sent in pairs))
+    journal.intend_at(step, tuple(version if other is change else sent for other, sent in pairs))
 
 
 def _at(change: Change, outcome: Outcome) -> Outcome:
-    """The same end of a step, and at which target it came."""
+    """The same end of a step, with the target where it came."""
     return replace(outcome, target=_name(change))
 
 
@@ -321,9 +321,9 @@ def _taken_back(
 ) -> Outcome:
     """Take back the written changes of a step, last first; the step is refused if that works.
 
-    One that cannot be taken back is named, and the others are taken back all the same. If one of
-    them can never be taken back, all of them stay: what is left of the step is for the next plan.
-    SAFETY: if one is contested, somebody else may be about to write the others.
+    A change that cannot be taken back is named, and the other changes are still taken back. If one
+    of them can never be taken back, all stay: the next plan handles the rest of the step.
+    SAFETY: if one change is contested, another client may be about to write the others.
     """
     if contested:
         return Outcome(
@@ -338,7 +338,7 @@ def _taken_back(
     # PARITY: Nova takes ports back in the order in which it wrote them; none depends on another.
     ports = [change for change in written if isinstance(change.target, PortBinding)]
     left: list[str] = []
-    for change in (*ports, *(one for one in reversed(written) if one not in ports)):
+    for change in (*ports, *(earlier for earlier in reversed(written) if earlier not in ports)):
         version = found[change_key(change)].version
         back = Change(change.target, change.after, change.before, version)
         if write_change(back, cloud, caused=True, insist=True).result != "done":

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Creates the allocations of several consumers in one request; each is a step of its own.
+"""Creates the allocations of several consumers in one request, although each is its own step.
 
-PERF: the targets and the guards of all steps are read side by side, and the journal has one fsync
-for all intents and one for all results.
+PERF: the targets and guards of all steps are read in parallel, and the journal needs one fsync for
+all intents and one for all outcomes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,9 +21,9 @@ from trueup.reconcile.steps import Held, Step
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """How the steps ended, by id. `failed` are those whose request was refused, or failed.
+    """How the steps ended, by id. `failed` are the steps whose request was refused, or failed.
 
-    Every step that is not in `ended` is to be attempted alone, so that none stops the others.
+    The caller attempts every step that is not in `ended` alone, so that no step stops another.
     """
 
     ended: Mapping[str, Ended] = field(default_factory=dict)
@@ -31,10 +31,10 @@ class Created:
 
 
 def create_together(steps: Sequence[Step], cloud: Cloud, journal: Journal) -> Created:
-    """Write these creations in one request, those of which target and guards are as planned.
+    """Write in one request the creations whose targets and guards are as planned.
 
-    SAFETY: as for a step alone, each target is read before its intent is in the journal. So an
-    intent says that nobody else had made this change by then.
+    SAFETY: as for a single step, each target is read before its intent is in the journal. So an
+    intent proves that no other client had made this change by then.
     """
     ready = unbroken(_unwritten(steps, cloud), cloud)
     if len(ready) < 2:
@@ -42,19 +42,19 @@ def create_together(steps: Sequence[Step], cloud: Cloud, journal: Journal) -> Cr
     journal.intend(*ready)
     reply = _reply(ready, cloud)
     ended = _accepted(ready, reply) if reply.accepted else _judged(ready, reply, cloud)
-    journal.record(*(one.outcome for one in ended.values()))
-    if any(one.stop for one in ended.values()):
+    journal.record(*(attempt.outcome for attempt in ended.values()))
+    if any(attempt.stop for attempt in ended.values()):
         return Created(ended)
-    # SAFETY: while the request may still be carried out, nothing of it is sent again.
+    # SAFETY: while the request may still be carried out, no step of it is sent again.
     alone = {"refused", "unknown"} if reply.finished else {"refused"}
-    failed = frozenset(one for one in ended if ended[one].outcome.result in alone)
-    return Created({one: ended[one] for one in ended if one not in failed}, failed)
+    failed = frozenset(step_id for step_id in ended if ended[step_id].outcome.result in alone)
+    return Created({step_id: ended[step_id] for step_id in ended if step_id not in failed}, failed)
 
 
 def _reply(steps: Sequence[Step], cloud: Cloud) -> Reply:
-    """What Placement answers to the one request.
+    """Placement's answer to the one request.
 
-    It has a policy of its own, so who may not send it may still write the steps one by one.
+    The request has its own policy: an account that may not send it may write the steps singly.
     """
     try:
         return changes.write(merged(steps).changes[0], cloud)
@@ -66,8 +66,8 @@ def _reply(steps: Sequence[Step], cloud: Cloud) -> Reply:
 
 
 def _unwritten(steps: Sequence[Step], cloud: Cloud) -> tuple[Step, ...]:
-    """The steps whose consumers hold nothing yet, as planned."""
-    holdings = cloud.placement.holdings(one for step in steps for one in step.consumers)
+    """The steps whose consumers still hold nothing, as planned."""
+    holdings = cloud.placement.holdings(consumer for step in steps for consumer in step.consumers)
 
     def unwritten(step: Step) -> bool:
         [change] = step.changes
@@ -89,15 +89,15 @@ def _accepted(steps: Sequence[Step], reply: Reply) -> dict[str, Ended]:
 
 
 def _judged(steps: Sequence[Step], reply: Reply, cloud: Cloud) -> dict[str, Ended]:
-    """How each step ended whose request was not accepted, by what its target holds now.
+    """How each step of a request that was not accepted ended, by the state of its target.
 
-    SAFETY: as for a step alone, also a refused request may have been carried out.
+    SAFETY: as with a single step, a refused request may have been carried out.
     """
     ended: dict[str, Ended] = {}
     stop: Exception | None = None
     for step in steps:
         [change] = step.changes
-        # The other targets are not read if Placement does not answer for the first.
+        # If Placement does not answer for the first target, the others are not read.
         written = Written("unknown", answered(reply))
         if stop is None:
             written = judged(change, change.version, reply, cloud)

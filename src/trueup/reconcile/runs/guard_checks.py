@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Guards: each is read again right before a write, and names what no longer holds."""
+"""Guards: each is read again right before a write. A broken guard says why it does not hold."""
 
 from collections.abc import Iterator, Sequence
 
@@ -75,20 +75,22 @@ def _of_place(guard: PlaceGuard, cloud: Cloud) -> Iterator[Reason]:
 
 
 def unbroken(steps: Sequence[Step], cloud: Cloud) -> tuple[Step, ...]:
-    """The steps of which every guard holds. Raises Unreachable and AccessDenied.
+    """The steps whose guards all hold. Raises Unreachable and AccessDenied.
 
-    PERF: the instances of a cell are read in one query; the age of a cell and each compute node,
-    which many steps may have in common, once.
+    PERF: the instances of a cell are read in one query. The age of a cell and each compute node,
+    which many steps may share, are read once.
     """
     guards = [guard for step in steps for guard in step.guards]
     instances = [guard for guard in guards if isinstance(guard, InstanceState)]
     states = {
-        cell: cloud.nova.instance_states(cell, [one.uuid for one in instances if one.cell == cell])
-        for cell in {one.cell for one in instances}
+        cell: cloud.nova.instance_states(
+            cell, [instance.uuid for instance in instances if instance.cell == cell]
+        )
+        for cell in {instance.cell for instance in instances}
     }
     shared = {
         guard: not any(broken(guard, cloud))
-        for guard in {one for one in guards if isinstance(one, CellFresh | NodeIs)}
+        for guard in {guard for guard in guards if isinstance(guard, CellFresh | NodeIs)}
     }
 
     def holds(guard: Guard) -> bool:

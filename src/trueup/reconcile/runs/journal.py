@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Journal: the append-only record of one run, on disk before anything is written.
 
-A file of JSON lines: the plan and who applies it; for each step when it was about to be written,
-its outcome, and by which run it was taken back. Each line has a digest of all entries up to its
-own, so that a journal that somebody edited is not believed. Folders of journals: `journals`.
+A file of JSON lines: the plan and who applies it, then for each step its intent, its outcome, and
+the run that took it back. Each line has a digest of all entries up to its own, so that an edited
+journal is detected. `journals` handles folders of journals.
 """
 
 import hashlib
@@ -24,13 +24,13 @@ from trueup.reconcile.steps import Step, Version, at_versions
 
 FORMAT = 1
 DIGEST_LENGTH = 16
-# unknown: it is not known yet whether the write was made; a later run or an undo finds out.
+# unknown: whether the write was made is not known yet; a later run or an undo finds out.
 Result = Literal["done", "refused", "unknown"]
 
 
 @dataclass(eq=False)
 class JournalDamaged(Exception):
-    """A line of a journal is damaged or was edited: it is not known what the run did."""
+    """A line of a journal is damaged or was edited, so what the run did is not known."""
 
     path: str
     line: int
@@ -56,7 +56,7 @@ class JournalUnwritable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Who began a run, on which host, and against which endpoint of Placement."""
+    """The account and the host that began a run, and the endpoint of Placement."""
 
     user: str = ""
     host: str = ""
@@ -65,12 +65,12 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a step ended. `versions` are those that each of its changes left behind.
+    """How a step ended. `versions` are the versions that its changes left behind.
 
-    `target` is the one whose write was not accepted: kind and uuid, as `port-binding:0c72…`.
-    `contested`: the step is done, by this run or by somebody else; which of them is not known.
-    `partly`: the step is refused, and what was written of it can never be taken back. `left`: the
-    targets, as in `target`, that were written and that a service did not let us take back.
+    `target` is the target whose write was not accepted: kind and uuid, as `port-binding:0c72…`.
+    `contested`: the change is in place, but whether this run or another client made it is not
+    known. `partly`: the step is refused, and a part of it was written that can never be taken back.
+    `left`: the targets, as in `target`, that were written and that a service did not take back.
     """
 
     step: str
@@ -88,7 +88,7 @@ StepOutcome = tuple[Step, Outcome]
 
 
 def done_by_reason(outcomes: Iterable[StepOutcome]) -> dict[str, bool]:
-    """For each reason that steps have, such as a finding: whether every step for it is done."""
+    """For each reason of a step, such as a finding: whether every step for it is done."""
     done: dict[str, bool] = {}
     for step, outcome in outcomes:
         for reason in step.because:
@@ -107,7 +107,7 @@ class _Opened(msgspec.Struct, tag="plan"):
 class _Intended(msgspec.Struct, tag="intended", omit_defaults=True):
     at: datetime
     step: str
-    # At which version each change is written, where a refusal named another one than the plan.
+    # The version of each change, where a refusal named another version than the plan.
     versions: tuple[Version, ...] | None = None
 
 
@@ -137,7 +137,7 @@ _Entry = _Opened | _Intended | _Recorded | _TakenBack
 
 
 class Journal:
-    """One run's journal, open for appending or only for reading, and what it says so far."""
+    """The journal of one run, open for appending or only for reading."""
 
     def __init__(self, file: IO[bytes], opened: _Opened, digest: str) -> None:
         self.plan = opened.plan
@@ -166,11 +166,11 @@ class Journal:
         return self._intended.get(step.id)
 
     def sent(self, step: Step) -> tuple[Version, ...]:
-        """At which version each change of a step was last written, or is planned to be."""
+        """The version at which each change of a step was last written, or will be."""
         return self._sent.get(step.id) or tuple(change.version for change in step.changes)
 
     def fate_open(self, step: Step) -> bool:
-        """Whether the step may or may not have been written, and the journal does not say which."""
+        """Whether the journal leaves open if the step was written."""
         outcome = self.outcome_of(step)
         return step.id in self._intended and (outcome is None or outcome.result == "unknown")
 
@@ -180,7 +180,7 @@ class Journal:
         return entry.by if entry else None
 
     def as_left(self, step: Step) -> Step:
-        """The step, with the versions that its undo left; unchanged if it was not taken back."""
+        """The step with the versions that its undo left; unchanged if there was no undo."""
         entry = self._taken_back.get(step.id)
         return at_versions(step, entry.versions) if entry else step
 
@@ -195,7 +195,7 @@ class Journal:
 
     @property
     def interrupted(self) -> bool:
-        """Whether it began, and stopped before every step had an outcome."""
+        """Whether the run began, and stopped before every step had an outcome."""
         results = [outcome.result for outcome in self._outcomes.values()]
         every = len(results) == len(self.plan.steps) and "unknown" not in results
         began = bool(self._intended) and not self._taken_back
@@ -203,7 +203,7 @@ class Journal:
 
     @property
     def half_done(self) -> bool:
-        """Whether some of its steps, and not all, are or may be in place."""
+        """Whether some steps, but not all, are or may be in place."""
         is_open = any(self.fate_open(step) for step in self.plan.steps)
         return is_open or 0 < len(self.in_place) < len(self.plan.steps)
 
@@ -218,18 +218,18 @@ class Journal:
 
     @property
     def contested(self) -> tuple[Step, ...]:
-        """The steps in place that this run or somebody else has written, in order."""
+        """The steps in place that this run or another client wrote, in order."""
         return tuple(step for step, outcome in self.in_place if outcome.contested)
 
     @property
     def partly(self) -> tuple[StepOutcome, ...]:
-        """The refused steps of which a part was written that can never be taken back, in order."""
+        """The refused steps with a written part that can never be taken back, in order."""
         pairs = ((step, self._outcomes.get(step.id)) for step in self.plan.steps)
-        return tuple((step, one) for step, one in pairs if one and one.partly)
+        return tuple((step, outcome) for step, outcome in pairs if outcome and outcome.partly)
 
     @property
     def attempted(self) -> tuple[StepOutcome, ...]:
-        """The steps that were attempted so far, in order; without an outcome a step is unknown."""
+        """The steps attempted so far, in order; a step without an outcome is `unknown`."""
         pairs = ((step, self._outcomes.get(step.id)) for step in self.plan.steps)
         return tuple(
             (step, outcome or Outcome(step.id, "unknown"))
@@ -242,41 +242,41 @@ class Journal:
         self._append(*(_Intended(at=now(), step=step.id) for step in steps))
 
     def intend_at(self, step: Step, versions: tuple[Version, ...]) -> None:
-        """Put on disk that this step is about to be written at these versions, not at its own."""
+        """Put on disk that this step is about to be written at these versions."""
         self._append(_Intended(at=now(), step=step.id, versions=versions))
 
     def record(self, *outcomes: Outcome) -> None:
         """Put on disk how steps ended."""
-        self._append(*(_Recorded(at=now(), outcome=one) for one in outcomes))
+        self._append(*(_Recorded(at=now(), outcome=outcome) for outcome in outcomes))
 
     def take_back(self, step_id: str, by: str, versions: tuple[Version, ...]) -> None:
-        """Put on disk that another run took this step back, and which versions it left."""
+        """Put on disk that another run took this step back, and the versions it left."""
         self._append(_TakenBack(at=now(), step=step_id, by=by, versions=versions))
 
     def go_on_from(self, earlier: "Journal", elsewhere: Iterable[StepOutcome] = ()) -> None:
-        """Put on disk what an earlier run of the same plan has left in place, and what is open.
+        """Put on disk the steps that an earlier run of this plan left in place, and its open steps.
 
-        `elsewhere`: what another run has put in place again. SAFETY: an open step keeps the time of
-        its intent, and belongs to this run alone from now on: a write of it that comes late is not
-        taken for somebody else's.
+        `elsewhere`: steps that another run has put in place again. SAFETY: an open step keeps the
+        time of its intent, and from now on belongs to this run alone: a late write of it is not
+        taken for another client's.
         """
         own = self._intended.keys() | self._outcomes.keys()
         left = (*earlier.in_place, *elsewhere)
-        in_place = [one for step, one in left if step.id not in own]
+        in_place = [outcome for step, outcome in left if step.id not in own]
         open_steps = [step for step in earlier.plan.steps if earlier.fate_open(step)]
         intents = [
-            _Intended(earlier._intended[one.id], one.id, earlier._sent.get(one.id))
-            for one in open_steps
-            if one.id not in own
+            _Intended(earlier._intended[step.id], step.id, earlier._sent.get(step.id))
+            for step in open_steps
+            if step.id not in own
         ]
         if in_place or intents:
-            self._append(*(_Recorded(at=now(), outcome=one) for one in in_place), *intents)
+            self._append(*(_Recorded(at=now(), outcome=outcome) for outcome in in_place), *intents)
         if open_steps:
             reason = because("run-goes-on", run=self.run)
-            earlier.record(*(Outcome(one.id, "refused", reason) for one in open_steps))
+            earlier.record(*(Outcome(step.id, "refused", reason) for step in open_steps))
 
     def take(self, entry: _Entry, digest: str) -> None:
-        """Learn from an entry that is on disk, and whose line has this digest."""
+        """Learn from an entry on disk, whose line has this digest."""
         self._digest = digest
         self.ended_at = max(self.ended_at, entry.at)
         match entry:
@@ -286,7 +286,7 @@ class Journal:
                 # answer, which may still come.
                 if entry.versions is not None:
                     self._sent[entry.step] = entry.versions
-                # SAFETY: what an earlier attempt ended with says nothing about this one. A step
+                # SAFETY: the outcome of an earlier attempt says nothing about this one. A step
                 # that counted as refused would be written and never taken back.
                 self._outcomes.pop(entry.step, None)
                 self._outcome_times.pop(entry.step, None)
@@ -300,7 +300,7 @@ class Journal:
 
     def _append(self, *entries: _Entry) -> None:
         with self._lock:
-            # The write that failed may have left a part of a line, which the next run cuts off.
+            # The failed write may have left a part of a line, which the next run cuts off.
             if self._failure is not None:
                 raise self._failure
             try:
@@ -322,9 +322,9 @@ def begun(plan: Plan, run: str, origin: Origin, file: IO[bytes]) -> Journal:
 def continued(file: IO[bytes], path: Path) -> Journal | None:
     """The journal in a file; None if it has no whole first line: then its run did nothing.
 
-    A last line without its end was being written when the process died: it is no entry, and is cut
-    off if the file is open for writing, so that the next one stands on a line of its own. Raises
-    JournalDamaged, JournalFormatUnknown.
+    An incomplete last line was being written when the process died. It is not an entry. If the file
+    is open for writing, it is cut off, so that the next entry begins a line. Raises JournalDamaged,
+    JournalFormatUnknown.
     """
     file.seek(0)
     content = file.read()
@@ -361,7 +361,7 @@ def _entry(line: bytes, path: Path, number: int, before: str) -> tuple[_Entry, s
         entry: _Entry = msgspec.json.decode(found.entry, type=_Entry)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise JournalDamaged(str(path), number, str(error)) from error
-    # SAFETY: an undo writes what the journal says was there before.
+    # SAFETY: an undo writes the state before the step, as the journal has it.
     if found.digest != _digest(before, bytes(found.entry)):
         raise JournalDamaged(str(path), number, "it, or a line before it, was edited")
     return entry, found.digest

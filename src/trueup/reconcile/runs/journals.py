@@ -2,8 +2,8 @@
 """Journals: the folder of all runs. A run has the name of its plan and a number.
 
 Applying a plan again continues its last run, unless a step of that run was taken back. Then a new
-run begins: it does the steps that were taken back again, those still in place count as done, and
-it finds out what became of those whose write was not answered.
+run begins: it repeats the steps that were taken back, counts those in place as done, and finds out
+what became of writes without an answer.
 """
 
 import fcntl
@@ -33,7 +33,7 @@ from trueup.reconcile.runs.journal import (
 from trueup.reconcile.steps import Step
 
 _FOLDER_MODE = 0o700
-# File systems keep times of files by a clock that lags behind by up to that.
+# The clock by which file systems time files lags by up to this.
 _COARSE_SECONDS = 2
 
 
@@ -54,7 +54,7 @@ class RunBusy(Exception):
 
 @dataclass(eq=False)
 class JournalUnreadable(Exception):
-    """A journal, or the folder of all, cannot be read: it is for another account, or no file."""
+    """A journal or their folder cannot be read: it belongs to another account, or is not a file."""
 
     path: str
     reason: str
@@ -62,7 +62,7 @@ class JournalUnreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A journal that cannot be read, and why. The others are listed all the same."""
+    """A journal that cannot be read, and why. The other journals are still listed."""
 
     run: str
     reason: str
@@ -73,7 +73,7 @@ class Unreadable:
 def applying(plan: Plan, folder: Path, origin: Origin) -> Iterator[Journal]:
     """The journal of this plan's run, new or continued, for one process at a time.
 
-    Apply the plan in the journal, which has the current versions. Raises RunBusy,
+    Callers apply the plan in the journal, which has the current versions. Raises RunBusy,
     JournalUnwritable, JournalUnreadable, JournalDamaged, JournalFormatUnknown.
     """
     numbers = _numbers(plan.id, folder)
@@ -85,7 +85,7 @@ def applying(plan: Plan, folder: Path, origin: Origin) -> Iterator[Journal]:
         if journal is None:
             journal = begun(_as_left(plan, last), path.stem, origin, file)
             sync_folder(folder)
-        # Also of a run that was killed before it had all of this.
+        # A continued run may have been killed before all of this was on disk.
         with _earlier(f"{plan.id}-{number - 1}", folder) as earlier:
             if earlier is not None:
                 journal.go_on_from(earlier, _outcomes_elsewhere(earlier, folder))
@@ -93,7 +93,7 @@ def applying(plan: Plan, folder: Path, origin: Origin) -> Iterator[Journal]:
 
 
 def _outcomes_elsewhere(journal: Journal, folder: Path) -> Iterator[StepOutcome]:
-    """The steps of a run that are in place by another one, with the versions that one left."""
+    """The steps of a run that another run put in place, with the versions that it left."""
     for run, steps in redone(journal, folder).items():
         outcomes = {step.id: outcome for step, outcome in read(run, folder).in_place}
         yield from ((step, outcomes[step.id]) for step in steps if step.id in outcomes)
@@ -110,7 +110,7 @@ def _earlier(run: str, folder: Path) -> Iterator[Journal | None]:
 
 
 def _as_left(plan: Plan, last: Journal | None) -> Plan:
-    """The plan, with the versions that its last run and the undo of that run left."""
+    """The plan with the versions that its last run and the undo of that run left."""
     return replace(plan, steps=tuple(map(last.as_left, last.plan.steps))) if last else plan
 
 
@@ -177,10 +177,10 @@ def runs(folder: Path) -> tuple[Journal | Unreadable, ...]:
 
 
 def last_for(reason: str, folder: Path, cells: Collection[str]) -> Journal | None:
-    """The last run with a step for this reason on the cloud with these cells, and no undo.
+    """The last run, other than an undo, with a step for this reason on the cloud with these cells.
 
-    SAFETY: what a run with a damaged journal has begun may still be written. Raises JournalDamaged
-    if such a run is the last one.
+    SAFETY: steps of a run with a damaged journal may still be written. Raises JournalDamaged if
+    such a run is the last one.
     """
 
     def is_wanted(plan: Plan) -> bool:
@@ -188,7 +188,9 @@ def last_for(reason: str, folder: Path, cells: Collection[str]) -> Journal | Non
         return for_it and plan.undoes is None and of_this_cloud(plan, cells)
 
     every = runs(folder)
-    found = [one for one in every if isinstance(one, Journal) and is_wanted(one.plan)]
+    found = [
+        journal for journal in every if isinstance(journal, Journal) and is_wanted(journal.plan)
+    ]
     for head, damage in _damaged(every, folder):
         later = not any(journal.began_at >= head.began_at for journal in found)
         if later and is_wanted(head.plan):
@@ -199,11 +201,11 @@ def last_for(reason: str, folder: Path, cells: Collection[str]) -> Journal | Non
 def interrupted(
     folder: Path, cells: Collection[str], since: datetime, plan_is_ours: Callable[[Plan], bool]
 ) -> tuple[Journal, ...]:
-    """The runs that began since then, and ended before it was known how each step ended.
+    """The runs that began since then and ended while the outcome of a step was unknown.
 
-    Only those of plans of ours for the cloud with these cells, and no undo; oldest first. SAFETY:
-    what a run with a damaged journal has begun may still be written. Raises JournalDamaged if such
-    a run may be one of them.
+    Only runs of our plans for the cloud with these cells, oldest first, without undos.
+    SAFETY: steps of a run with a damaged journal may still be written. Raises JournalDamaged if
+    such a run may be one of them.
     """
 
     def is_wanted(one: Journal) -> bool:
@@ -214,31 +216,34 @@ def interrupted(
     for head, damage in _damaged(every, folder):
         if is_wanted(head):
             raise damage
-    journals = (one for one in every if isinstance(one, Journal) and is_wanted(one))
+    journals = (journal for journal in every if isinstance(journal, Journal) and is_wanted(journal))
     return tuple(
-        one
-        for one in journals
-        if any(one.outcome_of(step) is None or one.fate_open(step) for step in one.plan.steps)
+        journal
+        for journal in journals
+        if any(
+            journal.outcome_of(step) is None or journal.fate_open(step)
+            for step in journal.plan.steps
+        )
     )
 
 
 def undos(original: Journal, folder: Path) -> tuple[str, ...]:
     """The runs that took back steps of this run, oldest first.
 
-    SAFETY: raises JournalDamaged if one of them, whose journal is damaged, may have taken back a
-    step without noting it in the journal of this run.
+    SAFETY: raises JournalDamaged if one of them has a damaged journal, and may have taken a step
+    back without a note in the journal of this run.
     """
     every = runs(folder)
     for head, damage in _damaged(every, folder):
-        unnoted = (one for one in head.plan.steps if not original.taken_back_by(one))
+        unnoted = (step for step in head.plan.steps if not original.taken_back_by(step))
         if head.plan.undoes == original.run and any(unnoted):
             raise damage
-    journals = (one for one in every if isinstance(one, Journal))
-    return tuple(one.run for one in journals if one.plan.undoes == original.run)
+    journals = (journal for journal in every if isinstance(journal, Journal))
+    return tuple(journal.run for journal in journals if journal.plan.undoes == original.run)
 
 
 def redone(original: Journal, folder: Path) -> dict[str, tuple[Step, ...]]:
-    """The steps of a run that were taken back and are in place again, by the run that did that.
+    """The steps of a run that were taken back and are in place again, by the run that redid them.
 
     That run took an undo back. Raises as `read`.
     """
@@ -250,10 +255,10 @@ def redone(original: Journal, folder: Path) -> dict[str, tuple[Step, ...]]:
 
 
 def _in_place_by(step: Step, journal: Journal, folder: Path) -> Journal | None:
-    """The run by which a step is in place that was taken back; None: by none.
+    """The run that put a step in place again after an undo; None if no run did.
 
-    Each run takes back what the one before it did, so every second one has put it in place again.
-    A journal that cannot be read ends the search: the command names it.
+    Each run takes back the run before it, so every second one puts the step in place again. An
+    unreadable journal ends the search: the command names it.
     """
     last, again = journal, True
     with suppress(RunUnknown, JournalUnreadable, JournalDamaged, JournalFormatUnknown):
@@ -263,9 +268,9 @@ def _in_place_by(step: Step, journal: Journal, folder: Path) -> Journal | None:
 
 
 def unread_since(run: str, folder: Path) -> tuple[Unreadable, ...]:
-    """The journals of which nothing can be read, and that were written to after a run began.
+    """The unreadable journals that were written to after a run began.
 
-    Any of them may be of an undo of that run. Without a journal of the run, there is none. Raises
+    Each may belong to an undo of that run. Without a journal of the run, there are none. Raises
     JournalUnreadable, JournalDamaged, JournalFormatUnknown.
     """
     try:
@@ -274,16 +279,16 @@ def unread_since(run: str, folder: Path) -> tuple[Unreadable, ...]:
         return ()
     began = original.began_at.replace(tzinfo=UTC).timestamp() - _COARSE_SECONDS
     return tuple(
-        one
-        for one in runs(folder)
-        if isinstance(one, Unreadable)
-        and not (one.damage and _head(_path(folder, one.run)))
-        and _written_at(_path(folder, one.run)) >= began
+        unread
+        for unread in runs(folder)
+        if isinstance(unread, Unreadable)
+        and not (unread.damage and _head(_path(folder, unread.run)))
+        and _written_at(_path(folder, unread.run)) >= began
     )
 
 
 def _written_at(path: Path) -> float:
-    """When a file was written last, as a timestamp; the end of time if that cannot be read."""
+    """When a file was last written, as a timestamp; infinity if that cannot be read."""
     try:
         return path.stat().st_mtime
     except OSError:
@@ -293,15 +298,15 @@ def _written_at(path: Path) -> float:
 def _damaged(
     every: Iterable[Journal | Unreadable], folder: Path
 ) -> Iterator[tuple[Journal, JournalDamaged]]:
-    """Of these runs, those whose journals have a damaged line, with what their first line says.
+    """The journals with a damaged line, as their first line has them, and the damage.
 
-    Without those whose first line is damaged: it is not known what they are about.
+    Journals whose first line is damaged are left out: their plan is not known.
     """
-    for one in every:
-        if isinstance(one, Unreadable) and one.damage:
-            head = _head(_path(folder, one.run))
+    for journal in every:
+        if isinstance(journal, Unreadable) and journal.damage:
+            head = _head(_path(folder, journal.run))
             if head is not None:
-                yield head, one.damage
+                yield head, journal.damage
 
 
 def _head(path: Path) -> Journal | None:
@@ -316,9 +321,9 @@ def _path(folder: Path, run: str) -> Path:
 
 
 def _paths(folder: Path) -> tuple[Path, ...]:
-    """The journals in a folder, by name; none if there is no folder. Raises JournalUnreadable.
+    """The journals in a folder, by name; empty without a folder. Raises JournalUnreadable.
 
-    Not by `Path.glob`, for which a folder that may not be read is an empty one.
+    `Path.glob` would take a folder that may not be read for an empty one.
     """
     try:
         names = sorted(os.listdir(folder))
@@ -350,7 +355,7 @@ def _locked(run: str, folder: Path) -> Iterator[tuple[IO[bytes], Path]]:
     with ExitStack() as closed_at_the_end:
         try:
             folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
-            # Unbuffered: when the disk is full, nothing is left to be written at the end.
+            # Unbuffered: when the disk is full, closing has nothing left to write.
             file = closed_at_the_end.enter_context(open(path, "a+b", buffering=0, opener=_private))
         except OSError as error:
             raise JournalUnwritable(str(folder), error.strerror or str(error)) from error

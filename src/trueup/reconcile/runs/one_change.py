@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes one change. After any answer but success, the target itself says what happened."""
+"""Writes one change. After any answer but success, the target's state says what happened."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
 from trueup.reconcile.steps import Change, Version
 
-# How often a write is tried if Placement refuses it because another write came in between.
+# How often a write is tried if Placement refuses it because of a concurrent write.
 ATTEMPTS = 4
 
 
@@ -46,7 +46,7 @@ def by_somebody_else(change: Change) -> Reason:
 
 
 def answered(reply: Reply) -> Reason:
-    """What a service said, or we in its place."""
+    """The answer of a service, or our words in place of it."""
     return because("answer", words=reply.reason)
 
 
@@ -59,12 +59,11 @@ def write_change(
 ) -> Written:
     """Write one change, and say how that ended.
 
-    `intend_at` journals another version that it is about to be written at. `caused`: what we have
-    written just before may bring this change about: with a compute service, Nova deletes its
-    providers. `insist`: a part of its step is written already, so it is written again after an
-    answer that does not say whether it was made, such as a proxy's 503, if it is read as it was.
-    SAFETY: at the same version, of which a service takes one write only, or which is compared
-    right before.
+    `intend_at` journals another version for the write. `caused`: our previous write may cause this
+    change: with a compute service, Nova deletes its providers. `insist`: a part of the step is
+    written already, so after an answer that leaves the result open, such as a proxy's 503, the
+    change is written again if its target is unchanged. SAFETY: at the same version, which a service
+    accepts once only, or which is compared right before.
     """
     written, sent = Written("refused"), change.version
 
@@ -92,7 +91,7 @@ def write_change(
 
 
 def _accepted(change: Change, reply: Reply, cloud: Cloud) -> Written:
-    """An accepted write, with the version that it left: as the service said, or as it is now.
+    """An accepted write, with the version that it left: from the answer, or read again.
 
     If the version is not known, an undo refuses the step.
     """
@@ -109,10 +108,10 @@ def _accepted(change: Change, reply: Reply, cloud: Cloud) -> Written:
 def judged(
     change: Change, sent: Version, reply: Reply, cloud: Cloud, caused: bool = False
 ) -> Written:
-    """How a write ended that was not accepted. With a version, the target is as it was before.
+    """How a write that was not accepted ended. With a version, the target is as it was before.
 
-    `sent` is the version that it was last written at; `caused` is explained at `write_change`. If
-    the target cannot be read, nothing is known.
+    `sent` is the version of the last write; `write_change` explains `caused`. If the target cannot
+    be read, nothing is known.
     """
     unwritten: Result = "refused" if reply.definite else "unknown"
     try:
@@ -130,13 +129,13 @@ def judged(
 
 
 def _in_place(change: Change, version: Version, reply: Reply, caused: bool) -> Written:
-    """Who has written a change that was not accepted and is in place, at our version.
+    """Who wrote a change that was not accepted and is in place, at our version.
 
-    SAFETY: a refusal does not say that we did not write it. A load balancer that loses the answer
-    sends the request to the next server, and that one refuses it. But another run of an equal plan
-    leaves the same, at the same version, and is told so in the same words. So the step is done, and
-    contested: an undo of it could destroy somebody else's work. It is ours if the service did not
-    answer, and somebody else's if we did not send it.
+    SAFETY: after a refusal the change may still be ours. A load balancer that loses the answer
+    sends the request to the next server, which refuses it. But another run of an equal plan leaves
+    the same state at the same version, and gets the same refusal. So the step is done and
+    contested: an undo of it could destroy another client's work. The change is ours if the service
+    did not answer, and another client's if we did not send it.
     """
     if caused or (reply.sent and not reply.refused_by_service):
         return Written("done", version=version, request_id=reply.request_id)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pace: which steps are written in one request, how many side by side, how fast, and when not."""
+"""Pace: which steps share a request, how many run in parallel, how fast, and when they pause."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -13,21 +13,21 @@ from trueup.reconcile.steps import AllocationsOf, Change, Step, held_in, step_gr
 # PERF: how many creations are written in one request, with one read of their guards and two fsyncs.
 CREATED_TOGETHER = 50
 
-# How often it is looked whether a pause is over, and the longest wait for slow services.
+# How often the end of a pause is checked, and the longest wait for slow services.
 PAUSED_SECONDS = 1.0
 EASED_SECONDS_MAX = 30.0
 
-# Steps that are written in one request if that is possible.
+# Steps that are written in one request if possible.
 Bundle = tuple[Step, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """`concurrency` steps at once at most; `per_second` of them at most, or as fast as it goes.
+    """At most `concurrency` steps in parallel, and at most `per_second`; None: without a limit.
 
-    A step that takes longer than `slow_after` seconds shows that services are busy: so long passes
-    before the next one, twice as long if that is slow too, and so on. While the file `pause` is
-    there, no step is begun; `paused` is told the first time.
+    A step that takes longer than `slow_after` seconds shows that services are busy. The next step
+    then waits for that long, twice as long if it is slow too, and so on. While the file `pause`
+    exists, no step begins; `paused` is called the first time.
     """
 
     concurrency: int = 1
@@ -41,7 +41,7 @@ ONE_BY_ONE = Pace()
 
 
 class Throttle:
-    """Lets callers through one after the other, as a pace allows. `sleep` lets seconds pass."""
+    """Lets callers through one after the other, as a pace allows. `sleep` waits for seconds."""
 
     def __init__(
         self,
@@ -58,9 +58,9 @@ class Throttle:
         self._lock = Lock()
 
     def hold(self) -> None:
-        """Wait until the pause is over, and busy services had the time that a pace leaves them.
+        """Wait until the pause is over, and busy services had their time.
 
-        Between two steps, in the thread that an interrupt reaches.
+        It is called between two steps, in the thread that an interrupt reaches.
         """
         while self._pace.pause is not None and self._pace.pause.exists():
             if not self._told:
@@ -72,7 +72,7 @@ class Throttle:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Wait for the caller's turn, and learn from how long what it does takes."""
+        """Wait for the caller's turn, and measure how long its block takes."""
         with self._lock:
             turn = max(self._next, self._clock())
             self._next = turn + self._seconds
@@ -95,7 +95,7 @@ def bundles(steps: Iterable[Step], pace: Pace) -> Iterator[Bundle]:
     """Steps in their order; neighbours that can be written in one request are one bundle.
 
     Those are creations, all with a consumer type or all without. Every other step is a bundle of
-    its own; so is each step if the pace says how many are written in a second.
+    its own. With a limit per second, each step is.
     """
     size = CREATED_TOGETHER if pace.per_second is None else 1
     bundle: list[Step] = []
@@ -115,7 +115,7 @@ def bundles(steps: Iterable[Step], pace: Pace) -> Iterator[Bundle]:
 def batches(steps: Iterable[Bundle], size: int) -> Iterator[tuple[Bundle, ...]]:
     """Bundles in their order, in groups of at most `size` that may be written in any order.
 
-    A bundle begins a new group if it needs one of the group before it, or the room that one frees.
+    A bundle begins a new group if it needs a bundle of the group before it, or room that one frees.
     """
     group = _Group()
     for bundle in steps:
@@ -128,10 +128,10 @@ def batches(steps: Iterable[Bundle], size: int) -> Iterator[tuple[Bundle, ...]]:
 
 
 def _creation(step: Step) -> str | None:
-    """`typed` or `untyped` if the step only gives something to one consumer that holds nothing.
+    """`typed` or `untyped` if the step only gives resources to one consumer that holds nothing.
 
-    SAFETY: the generation of such a consumer is none, so that Placement refuses the write if it
-    knows the consumer by then. Such a step frees no room, and needs no other.
+    SAFETY: such a consumer has no generation, so Placement refuses the write if it knows the
+    consumer by then. Such a step frees no room, and needs no other step.
     """
     match step.changes:
         case [Change(AllocationsOf([consumer]), before, after, version)]:
@@ -143,7 +143,7 @@ def _creation(step: Step) -> str | None:
 
 
 class _Group:
-    """Bundles that may be written in any order, and what a later step may have to wait for."""
+    """Bundles that may be written in any order, and what later steps may have to wait for."""
 
     def __init__(self) -> None:
         self.bundles: list[Bundle] = []

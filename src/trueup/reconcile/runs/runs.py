@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs: what a command calls. Observe, confirm, plan; apply and undo with their journals."""
+"""Runs, as commands call them: observe, confirm and plan; apply and undo, with journals."""
 
 import getpass
 import socket
@@ -52,18 +52,18 @@ from trueup.reconcile.sources.libvirt import Hypervisors
 from trueup.reconcile.steps import DomainDefinition, Step
 from trueup.reconcile.verdicts import CONSUMERS, AuditOptions, Finding
 
-# nova-compute's default update_resources_interval: by then it has repaired what it repairs itself.
+# nova-compute's default update_resources_interval: its own repairs are done by then.
 INTERVAL_SECONDS = 60
 
-# Lets this many seconds pass, and may show progress meanwhile.
+# Waits for this many seconds, and may show progress.
 Wait = Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Observer:
-    """A cloud, and how it is observed each time. `pause` lets seconds pass.
+    """A cloud, and how to observe it. `pause` waits for seconds.
 
-    With `owners`, the owners of all instances are read, also where each takes a request.
+    With `owners`, the owners of all instances are read, even where each takes a request.
     """
 
     cloud: Cloud
@@ -98,11 +98,11 @@ class Observer:
         if seconds := settling_seconds(first.audit):
             self.pause(seconds)
         known = first.facts.domains_of
-        seen_on = frozenset(one.host for uuid in suspects for one in known.get(uuid, ()))
+        seen_on = frozenset(domain.host for uuid in suspects for domain in known.get(uuid, ()))
         again = Selection(consumers=suspects, hypervisors=seen_on, may_be_gone=True)
         facts = collect(self.cloud, self.progress, again)
         if self.owners:
-            # Many suspects are read with the whole ledger, which may name no owners.
+            # Many suspects are read with the whole ledger, which may lack owners.
             facts = with_owners(facts, self.cloud)
         return confirmed_again(first, audit(facts, self.options))
 
@@ -122,12 +122,12 @@ def plan(
     wait: Wait,
     remedy_of: Remedy = remedy_of_defect,
 ) -> Planned:
-    """Observe once more when the interval has passed, and plan what both observations found.
+    """Observe again after the interval, and plan the findings of both observations.
 
     Raises IntervalInvalid, and as `collect`.
     """
     refuse_interval(interval)
-    # Without a finding there is nothing to confirm, and nothing to wait for.
+    # Without a finding there is nothing to confirm or to wait for.
     while first.findings and (left := first.taken_at + interval - now()) > timedelta():
         wait(left.total_seconds())
     confirmed = Confirmed(first, observer.observe(), interval)
@@ -136,59 +136,62 @@ def plan(
     made = make_plan(confirmed, holdings, records, remedy_of, unread)
     made = replace(made, options=observer.options, selection=observer.selection)
     second = confirmed.second
-    # PERF: other facts would be judged again.
+    # PERF: replaced facts would be judged again.
     facts = replace(second.facts, domain_records=records) if records else second.facts
     return Planned(made, replace(second, facts=facts))
 
 
 def _holdings(confirmed: Confirmed, cloud: Cloud) -> tuple[dict[str, Holding], dict[str, str]]:
-    """What the consumers of these findings hold, with their generations; and why not, of those for
-    which Placement answers with an error.
+    """The holdings of these findings' consumers, and Placement's errors, both by uuid.
 
-    PERF: one that holds nothing has no generation, and is not asked for again. If it is given
+    PERF: a consumer that holds nothing has no generation, and is not read again. If it is given
     something now, Placement refuses the write that expects no generation.
     """
     held = confirmed.second.facts.consumers
     consumers = consumers_of(confirmed.findings)
     nothing = dict.fromkeys(consumers, Holding(None, None))
-    read, unread = cloud.placement.readable_holdings(one for one in consumers if held.get(one))
-    return {one: row for one, row in (nothing | read).items() if one not in unread}, unread
+    read, unread = cloud.placement.readable_holdings(uuid for uuid in consumers if held.get(uuid))
+    return {uuid: row for uuid, row in (nothing | read).items() if uuid not in unread}, unread
 
 
 def _domain_records(
     confirmed: Confirmed, hypervisors: Hypervisors | None
 ) -> tuple[DomainRecord, ...]:
-    """The definitions that a plan may remove. One that cannot be read now gets no step."""
+    """The definitions that a plan may remove. A definition that cannot be read now gets no step."""
     records = []
     for host, domain in domains_wanted(confirmed) if hypervisors else ():
         assert hypervisors is not None
         with suppress(Unreachable):
             records.append(hypervisors.record(host, domain))
-    return tuple(one for one in records if one is not None)
+    return tuple(record for record in records if record is not None)
 
 
 def undefined_in(folder: Path) -> frozenset[str]:
     """The domains, by uuid, whose definitions the runs in a folder have removed."""
-    journals = (one for one in runs_in(folder) if isinstance(one, Journal))
-    steps = (step for one in journals for step, _ in one.in_place)
+    journals = (journal for journal in runs_in(folder) if isinstance(journal, Journal))
+    steps = (step for journal in journals for step, _ in journal.in_place)
     return frozenset(uuid for step in steps for uuid in undefined_by(step))
 
 
 def observer_of(
     plan: Plan, findings: Iterable[Finding], cloud: Cloud, progress: Progress
 ) -> Observer:
-    """An observer of what these findings of a plan are about, by the options of the plan.
+    """An observer of the subjects of these findings, with the options of the plan.
 
-    PERF: consumers are observed alone. What is about a place is judged only where no consumer is
-    selected, so that is observed as it was for the plan.
+    PERF: if all subjects are consumers, only these are observed. Places are judged only where no
+    consumer is selected, so then the selection is that of the plan.
     """
     every = tuple(findings)
     selection = plan.selection
     if all(row.subject.kind in CONSUMERS for row in every):
         targets = (change.target for step in plan.steps for change in step.changes)
         selection = Selection(
-            consumers=frozenset(one for row in every for one in (row.subject.uuid, *row.consumers)),
-            hypervisors=frozenset(one.host for one in targets if isinstance(one, DomainDefinition)),
+            consumers=frozenset(
+                uuid for row in every for uuid in (row.subject.uuid, *row.consumers)
+            ),
+            hypervisors=frozenset(
+                target.host for target in targets if isinstance(target, DomainDefinition)
+            ),
         )
     return Observer(cloud, plan.options, progress, replace(selection, may_be_gone=True))
 
@@ -196,9 +199,9 @@ def observer_of(
 def plan_again(
     observer: Observer, findings: Iterable[Finding], interval: timedelta, wait: Wait
 ) -> Planned:
-    """Observe twice once more, and plan those of these findings that both observations have.
+    """Observe twice again, and plan those of these findings that both observations have.
 
-    SAFETY: no other finding: nobody has seen a plan for it, or it was left out of the plan.
+    SAFETY: other findings get no step: nobody saw a plan for them, or an option left them out.
     Raises IntervalInvalid, and as `collect`.
     """
     wanted = {row.id for row in findings}
@@ -214,7 +217,7 @@ def plan_of_facts(
     options: AuditOptions,
     selection: Selection = EVERYTHING,
 ) -> Planned:
-    """Plan the findings that a saved audit and later, saved facts of a selection have in common.
+    """Plan the findings that a saved audit and later, saved facts of a selection share.
 
     Raises IntervalInvalid, ObservedTooSoon.
     """
@@ -225,7 +228,7 @@ def plan_of_facts(
 
 @dataclass(frozen=True, slots=True)
 class OpenStep:
-    """A step that this run may or may not have written; `takes_back`: it is a step of an undo."""
+    """A step that a run may or may not have written; `takes_back`: it belongs to an undo."""
 
     id: str
     run: str
@@ -237,12 +240,12 @@ class Run:
     """A run in progress: each step is attempted when the iterator asks for its outcome.
 
     `finished`: every step was done before. `name` is empty if there is nothing to do. `attempted`
-    says how far it is: also steps whose outcome nobody has asked for, and a write under way. `open`
-    are the steps of the undone run, and of earlier undos of it, that may still be written;
-    `left_in_place` those that may be somebody else's work, and that an undo does not take back;
-    `partly` those of which a part was written that nothing can take back; `elsewhere` those that
-    are in place by another run, which took an undo of this run back; `in_part` those that were
-    written in part when the undone run was interrupted, and that this undo took back.
+    also counts steps whose outcome was not asked for yet, and a write under way. The rest is about
+    steps of the undone run. `open`, also of its earlier undos: they may still be written.
+    `left_in_place`: they may be another client's work, and the undo does not take them back.
+    `partly`: a part was written that nothing can take back. `elsewhere`: another run, which took an
+    undo of that run back, put them in place. `in_part`: they were written in part when the run was
+    interrupted, and this undo took them back.
     """
 
     name: str
@@ -257,7 +260,7 @@ class Run:
     in_part: tuple[StepOutcome, ...] = ()
 
 
-# Of nothing to do.
+# There is nothing to do.
 NO_RUN = Run("", 0, True, iter(()), tuple)
 
 
@@ -281,16 +284,16 @@ def _run(journal: Journal, outcomes: Iterator[StepOutcome]) -> Run:
 
 @contextmanager
 def continued(run: str, cloud: Cloud, folder: Path) -> Iterator[Run]:
-    """A run that was interrupted, taken up where it stopped. Raises as `applied`, RunUnknown."""
+    """An interrupted run, continued where it stopped. Raises as `applied`, and RunUnknown."""
     with reopened(run, folder) as journal:
         require_answers(journal.plan, cloud)
         yield _run(journal, apply(cloud, journal))
 
 
 def closed(run: str, cloud: Cloud, folder: Path) -> Run:
-    """Record how the steps that a run began and did not finish ended. Raises as `continued`.
+    """Record how the unfinished steps of a run ended. Raises as `continued`.
 
-    Nothing else is taken back: `open` are those that may still be written.
+    Other steps stay in place. `open` are the steps that may still be written.
     """
     with reopened(run, folder) as journal:
         in_part = resolve_interrupted(cloud, journal)
@@ -299,7 +302,7 @@ def closed(run: str, cloud: Cloud, folder: Path) -> Run:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Which steps of a run to take back, by id or number (none: all), and the limit of subjects."""
+    """The steps of a run to take back, by id or number (empty: all), and the limit of subjects."""
 
     steps: Sequence[str] = ()
     limit: int | None = None
@@ -326,9 +329,12 @@ def undone(
         earlier = _resolve_earlier_undos(original, cloud, folder)
         plan = inverse(original, chosen.steps)
         refuse_too_large(plan, chosen.limit)
-        # What is attempted now ends with an outcome, which an earlier write can no longer change.
+        # A step that is attempted now gets an outcome, which an earlier write can no longer change.
         attempted = {step.id for step in plan.steps}
-        open_steps = (*_open_steps(original), *(one for one in earlier if one.id not in attempted))
+        open_steps = (
+            *_open_steps(original),
+            *(step for step in earlier if step.id not in attempted),
+        )
         left = () if chosen.steps else original.contested
         partly = () if chosen.steps else original.partly
         with applied(plan, cloud, folder, pace) if plan.steps else nullcontext(NO_RUN) as undo:
@@ -344,7 +350,7 @@ def undone(
 
 
 def origin(cloud: Cloud) -> Origin:
-    """Who we are, where we run, and which Placement we write to."""
+    """Our account and host, and the endpoint of Placement."""
     return Origin(getpass.getuser(), socket.gethostname(), cloud.placement.endpoint())
 
 
@@ -365,20 +371,20 @@ def _open_steps(journal: Journal) -> tuple[OpenStep, ...]:
 def note_undos(run: str, cloud: Cloud, folder: Path) -> None:
     """Note in the journal of a run, if there is one, what interrupted undos of it took back.
 
-    SAFETY: otherwise the run would be gone on with as if its steps were still in place. Raises
-    UndoOpen as long as one of them may still be taken back, and as `reopened`.
+    SAFETY: otherwise the run would continue as if its steps were still in place. Raises UndoOpen
+    while a step may still be taken back, and as `reopened`.
     """
     try:
         with reopened(run, folder) as original:
             open_steps = _resolve_earlier_undos(original, cloud, folder)
     except RunUnknown:
         return
-    for one in open_steps:
-        raise UndoOpen(one.id, one.run)
+    for step in open_steps:
+        raise UndoOpen(step.id, step.run)
 
 
 def _resolve_earlier_undos(original: Journal, cloud: Cloud, folder: Path) -> tuple[OpenStep, ...]:
-    """Note in the journal what interrupted undos of the same run took back without noting it.
+    """Note in the journal what interrupted undos of its run took back without a note.
 
     Returns their steps that may still be written. Raises JournalDamaged.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Undo: a journal → the inverse plan, which is applied like any other."""
+"""Undo: the inverse plan of a journal. It is applied like any other plan."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,19 +21,18 @@ class StepUnknown(Exception):
 
 @dataclass(eq=False)
 class UndoOpen(Exception):
-    """An undo was interrupted, and may still take back this step of a run that is to go on."""
+    """An interrupted undo may still take back this step of a run that is to continue."""
 
     step: str
     run: str
 
 
 def inverse(journal: Journal, only: Iterable[str] = ()) -> Plan:
-    """The inverse of the steps that are in place, last first; or only of these ids or numbers.
+    """The inverse of the steps in place, last first; `only`: of these ids or numbers.
 
-    What a step needed is taken back after it, and not at all while the step is in place: a parent
-    is made again before its children, and children stay where allocations of them stay. SAFETY: a
-    contested step may be somebody else's work, and is taken back only if it is named. Raises
-    StepUnknown.
+    A step is taken back only after all steps that need it: a parent is made again before its
+    children, and children stay where their allocations stay. SAFETY: a contested step may be
+    another client's work, and is taken back only if it is named. Raises StepUnknown.
     """
     in_place = {step.id: (step, outcome) for step, outcome in journal.in_place}
     numbers = {str(number): step.id for number, step in enumerate(journal.plan.steps, 1)}
@@ -41,8 +40,8 @@ def inverse(journal: Journal, only: Iterable[str] = ()) -> Plan:
     for name in wanted:
         if name not in in_place:
             raise StepUnknown(journal.run, name)
-    every = [one for one, (_, outcome) in in_place.items() if not outcome.contested]
-    chosen = [pair for one, pair in in_place.items() if one in (wanted or every)]
+    every = [step_id for step_id, (_, outcome) in in_place.items() if not outcome.contested]
+    chosen = [pair for step_id, pair in in_place.items() if step_id in (wanted or every)]
     steps = (
         replace(swapped(step, outcome.versions), needs=_needing(step, chosen))
         for step, outcome in reversed(chosen)

@@ -19,7 +19,7 @@ from trueup.reconcile.verdicts.verified import State, Verified
 
 @dataclass(eq=False)
 class UndoNotVerified(Exception):
-    """The run took another run back: what that run repaired is to be found again."""
+    """The run is an undo: the findings that the undone run repaired are expected again."""
 
     run: str
     undoes: str
@@ -28,7 +28,7 @@ class UndoNotVerified(Exception):
 def verified(
     findings: Iterable[Finding], seen: Audit, as_left: Callable[[Finding], bool]
 ) -> Iterator[Verified]:
-    """The state of each of these findings in an audit of what they are about. Pure.
+    """The state of each of these findings in an audit of their subjects. Pure.
 
     `as_left` says whether the targets of a finding's steps are as the run left them.
     """
@@ -36,7 +36,8 @@ def verified(
     undecided = {row.subject: row.reason for row in seen.left_alone}
     undecided |= {row.subject: row.reason for row in seen.unchecked}
     missing = together(
-        because("source-says", source=one.source, error=one.reason) for one in seen.coverage.missing
+        because("source-says", source=status.source, error=status.reason)
+        for status in seen.coverage.missing
     )
     for finding in findings:
         others = tuple(
@@ -58,9 +59,9 @@ def verified(
 def verify(
     observer: Observer, findings: Sequence[Finding], steps: Iterable[Step]
 ) -> list[Verified]:
-    """Observe what these findings are about, and say what became of them. Raises as `collect`.
+    """Observe the subjects of these findings, and return their states. Raises as `collect`.
 
-    `steps` are those that repaired them.
+    `steps` are the steps that repaired them.
     """
     by_reason: dict[str, list[Step]] = {}
     for step in steps:
@@ -71,7 +72,7 @@ def verify(
 
 
 def verify_run(journal: Journal, cloud: Cloud, progress: Progress) -> list[Verified]:
-    """What became of the findings that a run repaired, and nobody took back.
+    """The state of the findings that a run repaired, without steps that were taken back.
 
     Raises UndoNotVerified, and as `collect`.
     """
@@ -84,7 +85,7 @@ def verify_run(journal: Journal, cloud: Cloud, progress: Progress) -> list[Verif
 
 
 def repaired(findings: Iterable[Finding], outcomes: Iterable[StepOutcome]) -> list[Finding]:
-    """Those of these findings of which every attempted step is done."""
+    """The findings whose attempted steps are all done."""
     done = done_by_reason(outcomes)
     return [row for row in findings if done.get(row.id)]
 

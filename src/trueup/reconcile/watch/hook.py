@@ -30,7 +30,7 @@ class Hook:
     seconds: float = HOOK_SECONDS
 
     def run(self, document: dict[str, Any]) -> str:
-        """Give it the document. The return value says why that failed; empty: it did not."""
+        """Give the command a document. Returns why that failed; empty if it worked."""
         try:
             process = subprocess.Popen(
                 self.command,
@@ -56,7 +56,7 @@ class Hook:
 
 
 def hook_of(text: str) -> Hook:
-    """The hook of a command line. Raises ValueError if it is none."""
+    """The hook of a command line. Raises ValueError for an invalid one."""
     words = shlex.split(text)
     if not words:
         raise ValueError("it is empty")
@@ -67,7 +67,7 @@ def news_document(memory: Memory, news: News, interval: timedelta) -> dict[str, 
     """What the hook gets: what appeared, what is gone, and how many there are now."""
     last = memory.rounds[-1]
     confirmed = memory.confirmed(interval)
-    counts = Counter(one.severity for one in confirmed)
+    counts = Counter(sighting.severity for sighting in confirmed)
     return {
         "format": FORMAT,
         "at": moment(last.at),
@@ -75,7 +75,7 @@ def news_document(memory: Memory, news: News, interval: timedelta) -> dict[str, 
         "unchecked": last.unchecked,
         "findings": len(confirmed),
         "by_severity": {severity.value: counts[severity] for severity in Severity},
-        "appeared": [_row(one) for one in news.appeared],
+        "appeared": [_row(sighting) for sighting in news.appeared],
         "gone": list(news.gone),
     }
 
@@ -94,7 +94,7 @@ def _row(one: Sighting) -> dict[str, Any]:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End the command, and whatever it started."""
+    """End the command and its child processes."""
     # It was not waited for, so no other process can have its number.
     with suppress(PermissionError):
         os.killpg(process.pid, signal.SIGKILL)

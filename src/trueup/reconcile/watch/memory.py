@@ -17,7 +17,7 @@ import msgspec
 from trueup.reconcile.audit import Audit
 from trueup.reconcile.verdicts import Finding, Severity
 
-# After more rounds than these, of the older half every second one is forgotten.
+# After more rounds than this, every second round of the older half is forgotten.
 ROUNDS_MAX = 1000
 
 # A finding that comes back within this time has a cause that no repair of the ledger removes.
@@ -52,7 +52,7 @@ class Sighting:
     def began(self) -> datetime:
         """Since when it has been there at least: the earliest time that is known."""
         times = (self.since, self.known_since, self.first_seen)
-        return min(one for one in times if one is not None)
+        return min(time for time in times if time is not None)
 
     def confirmed(self, interval: timedelta) -> bool:
         """Whether two rounds that are so far apart, and all between them, have it."""
@@ -86,7 +86,7 @@ class Memory:
 
     def confirmed(self, interval: timedelta) -> tuple[Sighting, ...]:
         """The findings that the two-look rule confirms."""
-        return tuple(one for one in self.sightings if one.confirmed(interval))
+        return tuple(sighting for sighting in self.sightings if sighting.confirmed(interval))
 
     @property
     def has_new(self) -> bool:
@@ -98,7 +98,9 @@ class Memory:
         last = self.rounds[-1] if self.rounds else None
         if last is None or last.state == "failed":
             return False
-        return any(one.rounds == 1 and one.last_seen == last.at for one in self.sightings)
+        return any(
+            sighting.rounds == 1 and sighting.last_seen == last.at for sighting in self.sightings
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,17 +118,17 @@ def after_round(memory: Memory, audit: Audit, cells: Iterable[str], seconds: flo
     """What is remembered after an audit that took so many seconds."""
     watched = tuple(sorted(cells))
     known = memory if not memory.cells or set(memory.cells) & set(watched) else Memory()
-    before = {one.id: one for one in known.sightings}
+    before = {sighting.id: sighting for sighting in known.sightings}
     gone = _recent(known.gone, audit.taken_at)
     found = {
         row.id: _sighting(row, before.get(row.id), audit.taken_at, len(gone.get(row.id, ())))
         for row in audit.findings
     }
-    muted = {one.finding.id for one in audit.muted}
+    muted = {row.finding.id for row in audit.muted}
     kept = [
-        one
-        for one in known.sightings
-        if one.id not in found and one.id not in muted and _may_be_there(one, audit)
+        sighting
+        for sighting in known.sightings
+        if sighting.id not in found and sighting.id not in muted and _may_be_there(sighting, audit)
     ]
     counts = {
         severity.value: sum(row.severity is severity for row in audit.findings)
@@ -139,10 +141,10 @@ def after_round(memory: Memory, audit: Audit, cells: Iterable[str], seconds: flo
         counts=counts,
         unchecked=len(audit.unchecked),
     )
-    there = {*found, *muted, *(one.id for one in kept)}
-    for one in known.sightings:
-        if one.id not in there and one.rounds > 1:
-            gone[one.id] = (*gone.get(one.id, ()), audit.taken_at)
+    there = {*found, *muted, *(sighting.id for sighting in kept)}
+    for sighting in known.sightings:
+        if sighting.id not in there and sighting.rounds > 1:
+            gone[sighting.id] = (*gone.get(sighting.id, ()), audit.taken_at)
     rounds = _thinned((*known.rounds, ended))
     return Memory(watched, (*found.values(), *kept), rounds, known.notified, gone)
 
@@ -155,19 +157,21 @@ def after_failure(memory: Memory, at: datetime, seconds: float, reason: str) -> 
 
 def news_in(memory: Memory, interval: timedelta) -> News:
     """What has to be notified; a finding that is no longer confirmed, but there, is not gone."""
-    appeared = tuple(one for one in memory.confirmed(interval) if one.id not in memory.notified)
-    there = {one.id for one in memory.sightings}
+    appeared = tuple(
+        sighting for sighting in memory.confirmed(interval) if sighting.id not in memory.notified
+    )
+    there = {sighting.id for sighting in memory.sightings}
     return News(appeared, tuple(sorted(memory.notified - there)))
 
 
 def after_notifying(memory: Memory, news: News) -> Memory:
-    """The same memory, in which this has been notified."""
-    notified = memory.notified - set(news.gone) | {one.id for one in news.appeared}
+    """The memory after this news was sent."""
+    notified = memory.notified - set(news.gone) | {sighting.id for sighting in news.appeared}
     return replace(memory, notified=frozenset(notified))
 
 
 def _may_be_there(one: Sighting, audit: Audit) -> bool:
-    """Whether a finding that an audit does not have may be there all the same."""
+    """Whether a finding that an audit lacks may still exist."""
     return not audit.coverage.complete or any(
         row.subject.uuid == one.uuid for row in audit.unchecked
     )

@@ -79,7 +79,8 @@ def _findings(status: WatchStatus) -> Iterator[Metric]:
     )
     sightings = status.memory.sightings
     counts = Counter(
-        (one.defect, one.severity, one.confirmed(status.confirm_after)) for one in sightings
+        (sighting.defect, sighting.severity, sighting.confirmed(status.confirm_after))
+        for sighting in sightings
     )
     for (defect, severity, confirmed), count in sorted(counts.items()):
         found.add_metric([defect, severity.value, "yes" if confirmed else "no"], count)
@@ -87,7 +88,7 @@ def _findings(status: WatchStatus) -> Iterator[Metric]:
     total = GaugeMetricFamily(
         "trueup_watch_findings_by_severity", "Findings of each severity", labels=["severity"]
     )
-    by_severity = Counter(one.severity for one in sightings)
+    by_severity = Counter(sighting.severity for sighting in sightings)
     for severity in Severity:
         total.add_metric([severity.value], by_severity[severity])
     yield total
@@ -97,17 +98,18 @@ def _findings(status: WatchStatus) -> Iterator[Metric]:
         "removes their cause",
         labels=["defect"],
     )
-    for defect, count in sorted(Counter(one.defect for one in sightings if one.returned).items()):
+    returns = Counter(sighting.defect for sighting in sightings if sighting.returned)
+    for defect, count in sorted(returns.items()):
         returned.add_metric([defect], count)
     yield returned
     oldest = GaugeMetricFamily(
         "trueup_watch_oldest_finding_age_seconds",
         "How long the oldest finding has been there, as far as its evidence or the watch tells",
     )
-    began = [one.began for one in sightings]
+    began = [sighting.began for sighting in sightings]
     oldest.add_metric([], max(0.0, (now() - min(began)).total_seconds()) if began else 0.0)
     yield oldest
-    last = next((one for one in reversed(status.memory.rounds) if one.state != "failed"), None)
+    last = next((past for past in reversed(status.memory.rounds) if past.state != "failed"), None)
     unchecked = GaugeMetricFamily(
         "trueup_watch_unchecked_subjects", "Subjects that could not be checked"
     )

@@ -34,7 +34,7 @@ class WatchStatus:
     running_since: datetime | None = None
 
     def not_ready(self) -> str:
-        """Why there is nothing to show yet; empty: there is."""
+        """Why there is nothing to show yet; empty if there is."""
         if self.last_success:
             return ""
         last = self.memory.rounds[-1] if self.memory.rounds else None
@@ -42,7 +42,7 @@ class WatchStatus:
         return f"no round has succeeded yet{reason}"
 
     def not_alive(self, now: datetime) -> str:
-        """Why this process should be started again; empty: it need not."""
+        """Why this process should be restarted; empty if it should not."""
         if self.running_since and now - self.running_since > STUCK_AFTER:
             return f"a round has not ended since {self.running_since:%Y-%m-%d %H:%M:%S} UTC"
         return ""

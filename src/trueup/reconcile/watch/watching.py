@@ -116,7 +116,7 @@ class Watcher:
 
     def _tell(self, before: Memory, memory: Memory) -> None:
         last = memory.rounds[-1]
-        old, new = ({one.id for one in each.sightings} for each in (before, memory))
+        old, new = ({sighting.id for sighting in each.sightings} for each in (before, memory))
         self._watch.say(
             f"{last.at:%Y-%m-%d %H:%M:%S} {counted(len(new), 'finding')} ({len(new - old)} new, "
             f"{len(old - new)} gone), {last.unchecked} could not be checked, "
@@ -169,7 +169,7 @@ class Watcher:
         if self._page is None:
             return b""
         try:
-            returns = tuple(_return(one) for one in memory.sightings if one.returned)
+            returns = tuple(_return(sighting) for sighting in memory.sightings if sighting.returned)
             history = history_plot(_marks(memory))
             return html_of(replace(self._page, history=history, returns=returns))
         except Exception as error:
@@ -194,6 +194,6 @@ def _return(one: Sighting) -> str:
 
 def _marks(memory: Memory) -> tuple[Mark, ...]:
     return tuple(
-        Mark(one.at, one.counts or {}, one.unchecked, one.state, one.reason)
-        for one in memory.rounds
+        Mark(past.at, past.counts or {}, past.unchecked, past.state, past.reason)
+        for past in memory.rounds
     )
