@@ -16,7 +16,7 @@ from tests.reconcile.test_collect import facts_of as collected
 from tests.scenarios.drafting import uuid_of
 from trueup.reconcile.audit import Audit, audit
 from trueup.reconcile.copies.anonymize import KEPT, RULES, Pseudonyms, anonymized
-from trueup.reconcile.facts import Facts, Port, Provider
+from trueup.reconcile.facts import Facts, Port, Provider, is_uuid
 from trueup.reconcile.verdicts import AuditOptions
 
 KEY = b"a key"
@@ -91,7 +91,13 @@ def renamed(result: Audit, facts: Facts) -> Audit:
     ordered = sorted(pseudonyms, key=len, reverse=True)
     pattern = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, ordered))})(?![\w-])")
     text = msgspec.json.encode(replace(result, coverage=type(result.coverage)(()))).decode()
-    return msgspec.json.decode(pattern.sub(lambda found: pseudonyms[found[1]], text), type=Audit)
+
+    def pseudonym(found: re.Match[str]) -> str:
+        """A field may be called as a provider is."""
+        is_field = text[found.end() :].startswith('":') and not is_uuid(found[1])
+        return found[1] if is_field else pseudonyms[found[1]]
+
+    return msgspec.json.decode(pattern.sub(pseudonym, text), type=Audit)
 
 
 def check_same_findings(facts: Facts) -> None:

@@ -71,7 +71,7 @@ def test_accepted_content_is_valid_for_jsonschema(name: str, formats: Any) -> No
     for schema in schemas.values():
         exact = jsonschema.Draft202012Validator(schema, format_checker=formats)
         validator = Validator(schema, formats)
-        for _ in range(100):
+        for _ in range(400):
             content = near(schema, source)
             problem = validator.problem(content)
             assert (problem is None) == exact.is_valid(content), (content, problem)
