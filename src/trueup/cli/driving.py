@@ -21,7 +21,7 @@ from trueup.cli.outcomes import (
 from trueup.cli.terminal.progress import Report, say
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.plan import Plan
-from trueup.reconcile.runs import ALL_STEPS, Chosen, Run, applied, continued, observer_of, undone
+from trueup.reconcile.runs import ALL_STEPS, Chosen, Run, applied, continued, undone
 from trueup.reconcile.runs.journal import StepOutcome
 from trueup.reconcile.runs.pace import ONE_BY_ONE, Pace
 from trueup.reconcile.runs.verification import repaired, verify
@@ -134,9 +134,7 @@ class Driver:
     def verified(self, plan: Plan, driven: Driven) -> Driven:
         """The same end, with what became of the findings whose steps are all done."""
         findings = repaired(plan.findings, driven.outcomes)
-        if not findings:
-            return driven
-        observer = observer_of(plan, findings, self.cloud, self.report)
-        rows = verify(observer, findings, [step for step, _ in driven.outcomes])
+        steps = [step for step, _ in driven.outcomes]
+        rows = verify(plan, findings, steps, self.cloud, self.report)
         tell_verified(rows)
         return replace(driven, verified=tuple(rows))

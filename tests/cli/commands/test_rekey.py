@@ -13,6 +13,7 @@ from tests.cli.running import Ran, trueup
 from tests.reconcile.small import Small
 from trueup.reconcile.changes import version_after
 from trueup.reconcile.plan.plan_file import load
+from trueup.reconcile.reasons import because
 from trueup.reconcile.runs.journal import Origin, Outcome
 from trueup.reconcile.runs.journals import applying, runs
 from trueup.reconcile.sources.placement.client import Placement
@@ -231,7 +232,9 @@ def test_where_no_step_was_written_nothing_is_taken_back(site_on, monkeypatch):
     site = site_on("trueup")
     with_another_uuid(site)
     before = site.ledger()
-    monkeypatch.setattr("trueup.reconcile.runs.apply.broken", lambda *_: iter(["it may be up"]))
+    monkeypatch.setattr(
+        "trueup.reconcile.runs.apply.broken", lambda *_: iter([because("it-may-be-up")])
+    )
     ran = rekey("--apply", "--limit", 100)
     assert ran.code == 4, ran.err
     assert "taken back" not in ran.err

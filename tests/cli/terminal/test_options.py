@@ -56,7 +56,7 @@ def before(small, nova_conf):
         (["audit", "-f", "sarif", "--all"], "--all: a SARIF document has findings only"),
         (["audit", "-c", "Nope"], "no column Nope. There are: Verdict, Severity, Defect"),
         (["audit", "-c", "Where", "-c", "Nope"], "no column Nope."),
-        (["apply", "p", "-c", "Nope"], "no column Nope. There are: Subject, Result"),
+        (["apply", "p", "-c", "Nope"], "no column Nope. There are: Name, Subject, Result"),
         (["journal", "-c", "Requests"], "no column Requests"),
         (["plan", "--sort-column", "Nope"], "no column Nope"),
     ],

@@ -282,6 +282,8 @@ def cannot_end(instance: Instance, facts: Facts) -> Reason | None:
         hosts = {move.target_host}  # an evacuation has a source that is down
     elif move and move.status == "finished" and instance.task_state is None:
         hosts = {move.source_host}  # a confirmation needs the source, a revert both
+        if not _somebody_reports(instance.cell, facts):
+            return None  # of a database that stands still, every service looks down
     for host in sorted(filter(None, hosts)):
         service = facts.service_of(instance.cell, host)
         if service and not service.is_up(facts.taken_at):
@@ -291,6 +293,10 @@ def cannot_end(instance: Instance, facts: Facts) -> Reason | None:
     if move is None and (task == "migrating" or task.startswith("resize_")):
         return because("no-move-under-way")
     return None
+
+
+def _somebody_reports(cell: str, facts: Facts) -> bool:
+    return any(row.cell == cell and row.is_up(facts.taken_at) for row in facts.services)
 
 
 def _on_no_host(instance: Instance) -> Advice:

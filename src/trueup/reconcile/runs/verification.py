@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verification: what became of the findings that a run repaired. It reads, and writes nothing."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from trueup.reconcile import changes
 from trueup.reconcile.audit import Audit
 from trueup.reconcile.collect.coverage import Progress
+from trueup.reconcile.plan import Plan
 from trueup.reconcile.reasons import because, together
 from trueup.reconcile.runs.journal import Journal, StepOutcome, done_by_reason
-from trueup.reconcile.runs.runs import Observer, observer_of
+from trueup.reconcile.runs.runs import observer_of
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import Finding
@@ -26,11 +27,15 @@ class UndoNotVerified(Exception):
 
 
 def verified(
-    findings: Iterable[Finding], seen: Audit, as_left: Callable[[Finding], bool]
+    findings: Iterable[Finding],
+    seen: Audit,
+    as_left: Callable[[Finding], bool],
+    known: Container[str] = (),
 ) -> Iterator[Verified]:
     """The state of each of these findings in an audit of their subjects. Pure.
 
-    `as_left` says whether the targets of a finding's steps are as the run left them.
+    `as_left` says whether the targets of a finding's steps are as the run left them. Findings whose
+    ids were `known` before the run are no news.
     """
     found = {row.id for row in seen.every_finding}
     undecided = {row.subject: row.reason for row in seen.left_alone}
@@ -43,7 +48,7 @@ def verified(
         others = tuple(
             row
             for row in seen.every_finding
-            if row.subject == finding.subject and row.id != finding.id
+            if row.subject == finding.subject and row.id not in known and row.id != finding.id
         )
         if finding.id in found:
             state = State.STILL_THERE if as_left(finding) else State.COME_BACK
@@ -57,18 +62,22 @@ def verified(
 
 
 def verify(
-    observer: Observer, findings: Sequence[Finding], steps: Iterable[Step]
+    plan: Plan, findings: Sequence[Finding], steps: Iterable[Step], cloud: Cloud, progress: Progress
 ) -> list[Verified]:
-    """Observe the subjects of these findings, and return their states. Raises as `collect`.
+    """Observe the subjects of these findings of a plan, and return their states.
 
-    `steps` are the steps that repaired them.
+    `steps` are the steps that repaired them. Raises as `collect`.
     """
+    if not findings:
+        return []
+    observer = observer_of(plan, findings, cloud, progress)
+    known = {row.id for row in (*plan.findings, *(one.finding for one in plan.declined))}
     by_reason: dict[str, list[Step]] = {}
     for step in steps:
         for reason in step.because:
             by_reason.setdefault(reason, []).append(step)
-    as_left = partial(_as_left, by_reason, observer.cloud)
-    return list(verified(findings, observer.observe().audit, as_left))
+    as_left = partial(_as_left, by_reason, cloud)
+    return list(verified(findings, observer.observe().audit, as_left, known))
 
 
 def verify_run(journal: Journal, cloud: Cloud, progress: Progress) -> list[Verified]:
@@ -81,7 +90,7 @@ def verify_run(journal: Journal, cloud: Cloud, progress: Progress) -> list[Verif
         raise UndoNotVerified(journal.run, plan.undoes)
     findings = repaired(plan.findings, journal.in_place)
     steps = [step for step, _ in journal.in_place]
-    return verify(observer_of(plan, findings, cloud, progress), findings, steps) if findings else []
+    return verify(plan, findings, steps, cloud, progress)
 
 
 def repaired(findings: Iterable[Finding], outcomes: Iterable[StepOutcome]) -> list[Finding]:
