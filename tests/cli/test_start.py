@@ -135,8 +135,9 @@ def test_ctrl_c_while_heal_writes_is_completed_by_the_same_command(small, betwee
     ran = interrupted(between, *words)
     assert_stopped(ran)
     [journal] = runs(state)
-    assert f"run {journal.run}: 0 steps done, " in ran.err
-    assert f" unknown. To take it back: trueup undo {journal.run}" in ran.err
+    assert f"Run {journal.run}: " in ran.err
+    assert " unknown.\n" in ran.err
+    assert f"To take it back: trueup undo {journal.run}" in ran.err
     between.stalls = lambda method, path: False
     again = trueup(*words)
     # 4: all was written, of which the first run only got no answer.
