@@ -172,6 +172,19 @@ def _flavor_or_none(kept: Mapping[str, Any] | None) -> Flavor | None:
     return None if kept is None else flavor_of(kept)
 
 
+def flavor_in_row(row: Row, extra_specs: Mapping[str, str]) -> Flavor:
+    """The flavor of a row of `flavors`."""
+    return Flavor(
+        name=row.name,
+        vcpus=row.vcpus,
+        memory_mb=row.memory_mb,
+        root_gb=row.root_gb or 0,
+        ephemeral_gb=row.ephemeral_gb or 0,
+        swap_mb=row.swap or 0,
+        extra_specs=extra_specs,
+    )
+
+
 def flavor_of(kept: Mapping[str, Any]) -> Flavor:
     """A flavor from Nova's JSON. Raises LookupError, TypeError or ValueError."""
     fields = kept["nova_object.data"]

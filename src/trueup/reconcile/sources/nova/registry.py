@@ -18,6 +18,7 @@ from trueup.reconcile.sources.database import Row, Session
 from trueup.reconcile.sources.notes import Notes
 from trueup.reconcile.sources.nova import host_rows, queries, specs, tables
 from trueup.reconcile.sources.nova.contract import Registry
+from trueup.reconcile.sources.nova.instance_rows import flavor_in_row
 from trueup.reconcile.sources.reading import Read, Reader
 
 
@@ -60,17 +61,7 @@ def read_flavors(session: Session, source: str) -> tuple[Flavor, ...]:
     by_flavor = grouped((row.flavor_id, (row.key, row.value or "")) for row in pairs)
     rows = session.every_row(select(*columns.of(tables.flavors)), tables.flavors.c.id)
     found = (
-        Flavor(
-            name=row.name,
-            vcpus=row.vcpus,
-            memory_mb=row.memory_mb,
-            root_gb=row.root_gb or 0,
-            ephemeral_gb=row.ephemeral_gb or 0,
-            swap_mb=row.swap or 0,
-            extra_specs=dict(by_flavor.get(row.id, ())),
-        )
-        for row in rows
-        if not row.disabled
+        flavor_in_row(row, dict(by_flavor.get(row.id, ()))) for row in rows if not row.disabled
     )
     return tuple(sorted(found, key=lambda flavor: flavor.name))
 

@@ -23,7 +23,7 @@ from trueup.reconcile.sources.columns import Columns
 from trueup.reconcile.sources.database import Row, Session
 from trueup.reconcile.sources.notes import Notes
 from trueup.reconcile.sources.nova import host_rows, tables
-from trueup.reconcile.sources.nova.instance_rows import flavor_of
+from trueup.reconcile.sources.nova.instance_rows import flavor_in_row, flavor_of
 from trueup.reconcile.sources.reading import Reader
 
 
@@ -121,18 +121,7 @@ def read_flavors_named(session: Session, source: str, name: str) -> list[Flavor]
     }
     specs = _of(session, columns, _EXTRA_SPECS, _EXTRA_SPECS.c.flavor_id, list(rows))
     of_flavor = grouped((row.flavor_id, (row.key, row.value or "")) for row in specs)
-    return [
-        Flavor(
-            name=row.name,
-            vcpus=row.vcpus,
-            memory_mb=row.memory_mb,
-            root_gb=row.root_gb or 0,
-            ephemeral_gb=row.ephemeral_gb or 0,
-            swap_mb=row.swap or 0,
-            extra_specs=dict(of_flavor.get(number, ())),
-        )
-        for number, row in rows.items()
-    ]
+    return [flavor_in_row(row, dict(of_flavor.get(number, ()))) for number, row in rows.items()]
 
 
 def read_cell_side(session: Session, cell: str, source: str, request: ScheduleRequest) -> CellSide:
