@@ -21,6 +21,7 @@ from trueup.cli.outcomes import (
     tell_unread,
 )
 from trueup.cli.terminal.progress import progress, wait
+from trueup.cli.trail import trail_of
 from trueup.cli.verb import CloudVerb, add_state_option
 from trueup.reconcile.clock import now
 from trueup.reconcile.plan import Plan, narrowed, refuse_too_large, refuse_unfit
@@ -70,13 +71,16 @@ class ApplyCommand(CloudVerb):
     def act(self, arguments: argparse.Namespace) -> Table:
         plan = narrowed(load(arguments.plan), only_of(arguments))
         refuse_too_large(plan, arguments.limit)
+        trail = trail_of(arguments)
         with self.cloud(arguments) as cloud:
             cells = [cell.uuid for cell in cloud.nova.cells()]
             refuse_unfit(plan, cells, now(), timedelta(hours=arguments.max_age))
             tell_unread(plan.id, arguments.state_dir)
             ask(arguments, plan, cloud)
             with progress() as report:
-                driver = Driver(cloud, arguments.state_dir, report, pace_of(arguments), OF_A_PLAN)
+                driver = Driver(
+                    cloud, arguments.state_dir, report, pace_of(arguments), OF_A_PLAN, trail=trail
+                )
                 ended = [_applied(plan, driver, arguments)]
                 if arguments.replan and (findings := _refused(plan, ended[0].outcomes)):
                     ended += self._again(plan, findings, driver, arguments)
