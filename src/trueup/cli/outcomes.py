@@ -86,7 +86,10 @@ _AFTER_THE_WRITE = {
 
 
 def tell_verified(rows: Sequence[Verified]) -> None:
-    """Say which findings are there again, or still, although their steps are done."""
+    """Say how many findings are gone, and which are there although their steps are done."""
+    if gone := [row for row in rows if row.state is State.GONE]:
+        are = "is" if len(gone) == 1 else "are"
+        say(f"Read again after the write: {counted(len(gone), 'finding')} {are} gone.")
     for row in rows:
         if words := _AFTER_THE_WRITE.get(row.state):
             found = row.others[0] if row.state is State.OTHER else row.finding
