@@ -13,6 +13,7 @@ from trueup.exit_codes import ExitCode
 from trueup.reconcile.changes import not_restorable, permanent
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.plan import LEFT_OUT, Direction, Only, Plan
+from trueup.reconcile.plan.policy_file import MACHINE
 from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.runs import INTERVAL_SECONDS, Planned, Run
 from trueup.reconcile.runs.journal import Journal, StepOutcome, done_by_reason
@@ -217,6 +218,18 @@ def add_only_options(parser: argparse._ActionsContainer) -> None:
 def only_of(arguments: argparse.Namespace) -> Only:
     """What --only, --only-adds and --only-releases say."""
     return Only(frozenset(arguments.only), arguments.direction)
+
+
+def add_policy_option(parser: argparse._ActionsContainer) -> None:
+    """--policy, for the commands that plan and apply."""
+    parser.add_argument(
+        "--policy",
+        metavar="FILE",
+        type=Path,
+        action="append",
+        default=[],
+        help=f"obey this policy too, besides {MACHINE} where that exists",
+    )
 
 
 def add_interval_option(parser: argparse._ActionsContainer) -> None:
