@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trueup.cli.terminal.progress import say
+from trueup.cli.trail import add_trail_options
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.changes import not_restorable, permanent
 from trueup.reconcile.defects import DEFECTS
@@ -245,6 +246,7 @@ def add_interval_option(parser: argparse._ActionsContainer) -> None:
 
 def add_writing_options(parser: argparse.ArgumentParser) -> None:
     """--yes, and how steps are written, for the commands that write."""
+    add_trail_options(parser)
     parser.add_argument(
         "--yes", action="store_true", help="write without asking; in a pipe nothing is asked anyway"
     )

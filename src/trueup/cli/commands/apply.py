@@ -23,6 +23,7 @@ from trueup.cli.outcomes import (
 )
 from trueup.cli.terminal.options import OptionRefused
 from trueup.cli.terminal.progress import progress, wait
+from trueup.cli.trail import trail_of
 from trueup.cli.verb import CloudVerb, add_state_option
 from trueup.reconcile.clock import now
 from trueup.reconcile.plan import Plan, narrowed, refuse_too_large, refuse_unfit
@@ -85,6 +86,7 @@ class ApplyCommand(CloudVerb):
         approvals = _approvals(whole, arguments)
         plan = narrowed(whole, only_of(arguments))
         refuse_too_large(plan, arguments.limit)
+        trail = trail_of(arguments)
         with self.cloud(arguments) as cloud:
             cells = [cell.uuid for cell in cloud.nova.cells()]
             refuse_unfit(plan, cells, now(), timedelta(hours=arguments.max_age))
@@ -98,6 +100,7 @@ class ApplyCommand(CloudVerb):
                     pace_of(arguments),
                     OF_A_PLAN,
                     approvals=approvals,
+                    trail=trail,
                 )
                 ended = [_applied(plan, driver, arguments)]
                 if arguments.replan and (findings := _refused(plan, ended[0].outcomes)):
