@@ -42,7 +42,7 @@ PLAN_COLUMNS = ("Step", "Name", "Subject", "Before", "After", "Because")
 OUTCOME_COLUMNS = ("Name", "Subject", "Result", "Because", "Reason")
 RUNS_COLUMNS = (
     "Run", "Began at", "By", "Endpoint", "Undoes", "Steps", "Done", "Refused", "Unknown", "Open",
-    "Taken back", "Note",
+    "Taken back", "Note", "Planned by", "Approved by",
 )  # fmt: skip
 RUN_COLUMNS = ("Step", "Name", "Subject", "Result", "At", "Because", "Reason", "Requests")
 PROOF_COLUMNS = (
@@ -83,7 +83,7 @@ def runs_table(journals: Iterable[Journal | Unreadable]) -> Table:
 
 def _run_row(journal: Journal | Unreadable) -> tuple[Cell, ...]:
     if isinstance(journal, Unreadable):
-        return journal.run, *([""] * 10), f"cannot be read: {journal.reason}"
+        return journal.run, *([""] * 10), f"cannot be read: {journal.reason}", "", ""
     steps, origin = journal.plan.steps, journal.origin
     results = Counter(step_result(step, journal) for step in steps)
     counts = (results[name] for name in ("done", "refused", "unknown", "open", "taken back"))
@@ -96,6 +96,8 @@ def _run_row(journal: Journal | Unreadable) -> tuple[Cell, ...]:
         len(steps),
         *counts,
         "",
+        journal.plan.made_by,
+        " ".join(approval.by for approval in origin.approvals),
     )
 
 

@@ -55,12 +55,21 @@ class JournalUnwritable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Approval:
+    """A signature of a plan: a principal of the allowed signers, and the key's fingerprint."""
+
+    by: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
 class Origin:
-    """The account and the host that began a run, and the endpoint of Placement."""
+    """The account and the host that began a run, the endpoint of Placement, and who approved it."""
 
     user: str = ""
     host: str = ""
     endpoint: str = ""
+    approvals: tuple[Approval, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
