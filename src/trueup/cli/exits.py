@@ -16,7 +16,7 @@ from trueup.reconcile.plan import plan_file, policy_file
 from trueup.reconcile.report import story_subjects
 from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.runbooks import ghosts, rebuild
-from trueup.reconcile.runs import approvals, journal, journals, undo, verification
+from trueup.reconcile.runs import approvals, journal, journals, ssh_keygen, undo, verification
 from trueup.reconcile.sources import errors as cloud
 from trueup.reconcile.sources.nova.contract import API_CELL
 from trueup.reconcile.verdicts import acknowledgement_file
@@ -414,7 +414,7 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
         ExitCode.SOME_REFUSED,
         lambda e: f"run {e.run} may still take back step {e.step}. Try again in two minutes.",
     ),
-    approvals.KeygenFailed: (
+    ssh_keygen.KeygenFailed: (
         ExitCode.USAGE,
         lambda e: (
             f"ssh-keygen: {e.reason}. Nothing is written. Trueup needs ssh-keygen of OpenSSH "

@@ -8,7 +8,6 @@ which SHA-256, and `RUN.signed.sig` is the signature of that file, as `ssh-keyge
 import hashlib
 import json
 import re
-import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -18,18 +17,11 @@ from trueup.reconcile import files
 from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.runs.journal import Journal
 from trueup.reconcile.runs.journals import Unreadable, runs
+from trueup.reconcile.runs.ssh_keygen import KeygenFailed, keygen, words_of
 
 NAMESPACE = "trueup-journal"
 _STATEMENT = re.compile(r"trueup journal (\S+)\nlines (\d+)\nsha256 ([0-9a-f]{64})\n")
 _KEY = re.compile(r"\S+ key SHA256:\S+")
-
-
-@dataclass(eq=False)
-class NotSigned(Exception):
-    """ssh-keygen made no signature of a journal."""
-
-    run: str
-    reason: str
 
 
 # The digest that each line of a journal had, by run and number, as messages elsewhere have it.
@@ -58,12 +50,12 @@ class Evidence:
 
 
 def seal(journal: Journal, folder: Path, key: Path) -> None:
-    """Sign a journal as it is now. Raises NotSigned, FileUnwritable."""
+    """Sign a journal as it is now. Raises KeygenFailed, FileUnwritable."""
     content = (folder / f"{journal.run}.jsonl").read_bytes()
     text = _statement(journal.run, content)
-    ran = _keygen("sign", "-n", NAMESPACE, "-f", str(key), text=text)
+    ran = keygen(["sign", "-n", NAMESPACE, "-f", str(key)], text)
     if ran.returncode or not ran.stdout:
-        raise NotSigned(journal.run, _words(ran))
+        raise KeygenFailed(words_of(ran))
     statement = _beside(folder, journal.run)
     files.write(statement, text.encode())
     files.write(_signature(statement), ran.stdout.encode())
@@ -96,7 +88,7 @@ def _proof(journal: Journal | Unreadable, folder: Path, evidence: Evidence) -> P
 
 
 def _signed(folder: Path, run: str, signers: Path | None) -> tuple[int, str | Reason]:
-    """How many lines are signed, and by whom; or why the signature does not hold."""
+    """How many lines are signed, and by whom; or why not. Raises KeygenFailed."""
     statement = _beside(folder, run)
     signature = _signature(statement)
     if not statement.exists() and not signature.exists():
@@ -117,18 +109,18 @@ def _signed(folder: Path, run: str, signers: Path | None) -> tuple[int, str | Re
 def _signer(signature: Path, text: str, signers: Path | None) -> str | Reason:
     """Who signed; without a list of signers, the key, which anybody may have made."""
     if signers is None:
-        ran = _keygen("check-novalidate", "-n", NAMESPACE, "-s", str(signature), text=text)
+        ran = keygen(["check-novalidate", "-n", NAMESPACE, "-s", str(signature)], text)
         key = _KEY.search(ran.stdout)
         if key is None or ran.returncode:
-            return because("journal-signature-wrong", words=_words(ran))
+            return because("journal-signature-wrong", words=words_of(ran))
         return key[0]
-    found = _keygen("find-principals", "-s", str(signature), "-f", str(signers), text=text)
+    found = keygen(["find-principals", "-s", str(signature), "-f", str(signers)], text)
     who = found.stdout.partition("\n")[0]
     if not who or found.returncode:
-        return because("journal-signature-wrong", words=_words(found))
-    words = ("-n", NAMESPACE, "-I", who, "-f", str(signers), "-s", str(signature))
-    ran = _keygen("verify", *words, text=text)
-    return because("journal-signature-wrong", words=_words(ran)) if ran.returncode else who
+        return because("journal-signature-wrong", words=words_of(found))
+    words = ["-n", NAMESPACE, "-I", who, "-f", str(signers), "-s", str(signature)]
+    ran = keygen(["verify", *words], text)
+    return because("journal-signature-wrong", words=words_of(ran)) if ran.returncode else who
 
 
 def received_in(path: Path) -> Received:
@@ -157,15 +149,3 @@ def _beside(folder: Path, run: str) -> Path:
 
 def _signature(statement: Path) -> Path:
     return statement.with_name(f"{statement.name}.sig")
-
-
-def _keygen(verb: str, *words: str, text: str = "") -> "subprocess.CompletedProcess[str]":
-    command = ["ssh-keygen", "-Y", verb, *words]
-    try:
-        return subprocess.run(command, input=text, capture_output=True, text=True, check=False)
-    except OSError as error:
-        return subprocess.CompletedProcess(command, 1, "", f"ssh-keygen: {error.strerror}")
-
-
-def _words(ran: "subprocess.CompletedProcess[str]") -> str:
-    return " ".join((ran.stderr or ran.stdout).split()).rstrip(".") or "it does not verify"
