@@ -15,7 +15,14 @@ from tests.tree import PACKAGE, REPOSITORY
 
 # By extra: the modules that must import with nothing else installed.
 HALVES = {
-    "reconcile": ("trueup.cli", "trueup.lab", "trueup.reconcile", "trueup.shadow", "trueup.web"),
+    "reconcile": (
+        "trueup.cli",
+        "trueup.lab",
+        "trueup.load",
+        "trueup.reconcile",
+        "trueup.shadow",
+        "trueup.web",
+    ),
     "service": (
         "trueup.cli.main",
         "trueup.cli.commands.page",

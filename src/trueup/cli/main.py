@@ -67,6 +67,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Watch": {"watch": "trueup.cli.commands.watch:WatchCommand"},
     "Serve": {
         "serve": "trueup.cli.commands.serve:ServeCommand",
+        "load": "trueup.cli.commands.load:LoadCommand",
         "shadow": "trueup.cli.commands.shadow:ShadowCommand",
     },
     "This program": {"complete": "trueup.cli.commands.complete:CompleteCommand"},

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests, summed up; and the clients that ask more often than others of their kind."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from trueup.load.lines import Asked
+
+# A nova-compute asks for the parts of its own providers, in each of its rounds.
+_PERIODIC = "/resource_providers"
+# Fewer clients tell nothing of what is usual, and fewer requests nothing of a client.
+_CLIENTS_MIN, _REQUESTS_MIN = 3, 50
+_TIMES_USUAL = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What those with equal values asked: requests, seconds if known, and the shares of both."""
+
+    values: tuple[str, ...]
+    requests: int
+    requests_share: float
+    seconds: float | None
+    seconds_share: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Busy:
+    """A client whose periodic reads are far more than those that are usual in this log."""
+
+    client: str
+    reads: int
+    usual: float
+
+
+def shares(asked: Iterable[Asked], by: Sequence[str]) -> list[Share]:
+    """Who asked how much, by these fields; first who takes most time, or else asks most often."""
+    requests: Counter[tuple[str, ...]] = Counter()
+    seconds: dict[tuple[str, ...], float] = {}
+    timed = True
+    for one in asked:
+        values = tuple(_value(one, field) for field in by)
+        requests[values] += one.requests
+        # Seconds of a part of the requests would be a wrong share.
+        timed = timed and one.seconds is not None
+        seconds[values] = seconds.get(values, 0.0) + (one.seconds or 0.0)
+    every, whole = sum(requests.values()), sum(seconds.values())
+    found = [
+        Share(
+            values,
+            number,
+            number / every,
+            seconds[values] if timed else None,
+            seconds[values] / whole if timed and whole else None,
+        )
+        for values, number in requests.items()
+    ]
+    return sorted(found, key=lambda one: (-(one.seconds or 0), -one.requests, one.values))
+
+
+def _value(asked: Asked, field: str) -> str:
+    if field == "route":
+        return f"{asked.method} {asked.route}"
+    return str(getattr(asked, field))
+
+
+def busy(asked: Iterable[Asked]) -> Iterator[Busy]:
+    """The clients that read the parts of providers abnormally often, the busiest first."""
+    reads: Counter[str] = Counter()
+    for one in asked:
+        if one.method == "GET" and one.route.startswith(_PERIODIC):
+            reads[one.client] += one.requests
+    if len(reads) < _CLIENTS_MIN:
+        return
+    usual = median(reads.values())
+    for client, number in reads.most_common():
+        if number >= _REQUESTS_MIN and number > usual * _TIMES_USUAL:
+            yield Busy(client, number, usual)
