@@ -3,6 +3,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -58,13 +59,17 @@ class HostsAround:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A request, with the facts that the scheduler needs. `silent` cells did not answer."""
+    """A request, with the facts that the scheduler needs. `silent` cells did not answer.
+
+    `departures`: when compute nodes were deleted, of those that are not archived yet.
+    """
 
     request: ScheduleRequest
     server: ScheduledServer | None
     aggregates: tuple[HostAggregate, ...]
     hosts: tuple[SchedulerHost, ...]
     silent: tuple[str, ...]
+    departures: tuple[datetime, ...] = ()
 
 
 def read_api_side(session: Session, source: str, uuid: str) -> ApiSide:
@@ -151,6 +156,15 @@ def read_hosts(
         for row in rows
         if row.host in by_host
     ]
+
+
+def read_departures(session: Session, cell: str, source: str) -> list[datetime]:
+    """When the deleted compute nodes of a cell were deleted."""
+    nodes = tables.departed_nodes
+    columns = Columns(session, source, tables.LATER)
+    reader = Reader(nodes.name, Notes())
+    rows = session.every_row(select(*columns.of(nodes)).where(nodes.c.deleted != 0), nodes.c.id)
+    return [moment for row in rows if (moment := reader.moment(row, "deleted_at"))]
 
 
 def with_group_hosts(request: ScheduleRequest, places: Mapping[str, str]) -> ScheduleRequest:

@@ -81,6 +81,7 @@ scheduler_nodes = _table(
     "ram_allocation_ratio", "disk_allocation_ratio", "cpu_info", "supported_instances", "stats",
     "created_at", "deleted",
 )  # fmt: skip
+departed_nodes = _table("compute_nodes", "id", "deleted", "deleted_at")
 instance_faults = _table("instance_faults", "id", "instance_uuid", "message", "created_at")
 services = _table(
     "services", "id", "uuid", "host", "binary", "deleted", "disabled", "disabled_reason",
