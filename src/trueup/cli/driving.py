@@ -19,6 +19,7 @@ from trueup.cli.outcomes import (
     tell_verified,
 )
 from trueup.cli.terminal.progress import Report, say
+from trueup.cli.trail import NO_TRAIL, Trail
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.runs import ALL_STEPS, Chosen, Run, applied, continued, undone
@@ -76,7 +77,7 @@ class Driver:
 
     `whole`: a run of which a step was refused is taken back by the command, so it is told of a
     service that refuses our credentials. Every other error is raised. `approvals`: who approved the
-    plan that is applied.
+    plan that is applied. `trail`: who is told of each run.
     """
 
     cloud: Cloud
@@ -86,6 +87,7 @@ class Driver:
     again: Again = OF_A_COMMAND
     whole: bool = False
     approvals: tuple[Approval, ...] = ()
+    trail: Trail = NO_TRAIL
 
     def apply(self, plan: Plan) -> Driven:
         """Apply a plan, or go on with its run. Raises as `applied`, and what its outcomes raise."""
@@ -118,9 +120,11 @@ class Driver:
         if run.finished:
             say(f"Run {run.name} was finished before; nothing is written now.")
         try:
-            for outcome in run.outcomes:
-                outcomes.append(outcome)
-                self.report("steps", len(outcomes), run.steps)
+            with self.trail.of(run.journal, self.folder) as send:
+                for outcome in run.outcomes:
+                    outcomes.append(outcome)
+                    send(outcome)
+                    self.report("steps", len(outcomes), run.steps)
         except BaseException as stop:
             attempted = run.attempted()
             steps = counted(run.steps, "step")

@@ -9,7 +9,7 @@ from trueup.cli import muting, outcomes
 from trueup.cli.terminal import options
 from trueup.cli.terminal.extras import how_to_install
 from trueup.exit_codes import ExitCode
-from trueup.reconcile import audit, files, plan
+from trueup.reconcile import audit, files, plan, sinks
 from trueup.reconcile.collect import selection
 from trueup.reconcile.copies import ledger_copy, rehearse
 from trueup.reconcile.plan import plan_file, policy_file, rulings
@@ -29,6 +29,7 @@ _NO_DOMAIN = "no hypervisor that answered has a domain of a deleted instance wit
 _MADE_BY = {
     "audit": "trueup audit --save FILE",
     "copy of a ledger": "trueup ledger export",
+    "log of messages": "--send-to file:PATH",
     "plan": "trueup plan --out FILE",
     "snapshot": "trueup snapshot save FILE",
 }
@@ -114,6 +115,7 @@ _SILENT: dict[cloud.Cause, Callable[[cloud.Unreachable], str]] = {
 _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     ModuleNotFoundError: (ExitCode.USAGE, how_to_install),
     outcomes.NotAgreed: (ExitCode.USAGE, lambda e: "nothing is written."),
+    sinks.SinkInvalid: (ExitCode.USAGE, lambda e: f"{e.text}: {e.reason}."),
     options.OptionRefused: (ExitCode.USAGE, lambda e: f"{e.option}: {e.reason}."),
     rebuild.EvidenceIncomplete: (
         ExitCode.INCOMPLETE,

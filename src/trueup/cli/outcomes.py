@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trueup.cli.terminal.progress import say
+from trueup.cli.trail import add_trail_options
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.changes import not_restorable, permanent
 from trueup.reconcile.defects import DEFECTS
@@ -95,7 +96,10 @@ _AFTER_THE_WRITE = {
 
 
 def tell_verified(rows: Sequence[Verified]) -> None:
-    """Say which findings are there again, or still, although their steps are done."""
+    """Say how many findings are gone, and which are there although their steps are done."""
+    if gone := [row for row in rows if row.state is State.GONE]:
+        are = "is" if len(gone) == 1 else "are"
+        say(f"Read again after the write: {counted(len(gone), 'finding')} {are} gone.")
     for row in rows:
         if words := _AFTER_THE_WRITE.get(row.state):
             found = row.others[0] if row.state is State.OTHER else row.finding
@@ -250,6 +254,7 @@ def add_interval_option(parser: argparse._ActionsContainer) -> None:
 
 def add_writing_options(parser: argparse.ArgumentParser) -> None:
     """--yes, and how steps are written, for the commands that write."""
+    add_trail_options(parser)
     parser.add_argument(
         "--yes", action="store_true", help="write without asking; in a pipe nothing is asked anyway"
     )

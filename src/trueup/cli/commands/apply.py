@@ -24,6 +24,7 @@ from trueup.cli.outcomes import (
 )
 from trueup.cli.terminal.options import OptionRefused
 from trueup.cli.terminal.progress import progress, wait
+from trueup.cli.trail import trail_of
 from trueup.cli.verb import CloudVerb, add_state_option
 from trueup.reconcile.clock import now
 from trueup.reconcile.plan import Plan, Ruling, narrowed, refuse_too_large, refuse_unfit
@@ -92,6 +93,7 @@ class ApplyCommand(CloudVerb):
         refuse_unasked(arguments, rulings)
         refuse_closed(policies, now())
         refuse_too_large(plan, arguments.limit)
+        trail = trail_of(arguments)
         with self.cloud(arguments) as cloud:
             cells = [cell.uuid for cell in cloud.nova.cells()]
             refuse_unfit(plan, cells, now(), timedelta(hours=arguments.max_age))
@@ -105,6 +107,7 @@ class ApplyCommand(CloudVerb):
                     replace(pace_of(arguments), permit=lambda: refuse_closed(policies, now())),
                     OF_A_PLAN,
                     approvals=approvals,
+                    trail=trail,
                 )
                 ended = [_applied(plan, driver, arguments)]
                 if arguments.replan and (findings := _refused(plan, ended[0].outcomes)):

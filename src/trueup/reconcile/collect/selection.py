@@ -11,7 +11,6 @@ from difflib import get_close_matches
 
 from trueup.reconcile.collect.scope import (
     alike,
-    as_compared,
     holds_nothing,
     hosts_left,
     hosts_of,
@@ -24,7 +23,15 @@ from trueup.reconcile.collect.scope import (
     spellings,
     with_partners,
 )
-from trueup.reconcile.facts import Amounts, ComputeNode, Facts, Instance, LedgerFault, within_trees
+from trueup.reconcile.facts import (
+    Amounts,
+    ComputeNode,
+    Facts,
+    Instance,
+    LedgerFault,
+    as_compared,
+    within_trees,
+)
 
 NOBODY: frozenset[str] = frozenset()
 

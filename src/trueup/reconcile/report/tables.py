@@ -18,6 +18,7 @@ from trueup.reconcile.report.states import before_and_after
 from trueup.reconcile.report.words import decision_in_words, evidence_in_words
 from trueup.reconcile.runs.journal import Journal, StepOutcome
 from trueup.reconcile.runs.journals import Unreadable
+from trueup.reconcile.runs.proof import Proof
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import Evidence
 from trueup.reconcile.verdicts.verified import FOUND_AGAIN, Verified
@@ -47,6 +48,16 @@ RUNS_COLUMNS = (
     "Taken back", "Note", "Planned by", "Approved by",
 )  # fmt: skip
 RUN_COLUMNS = ("Step", "Name", "Subject", "Result", "At", "Because", "Reason", "Requests")
+PROOF_COLUMNS = (
+    "Run",
+    "Lines",
+    "Digest",
+    "Whole",
+    "Signed by",
+    "Signed lines",
+    "Sent lines",
+    "Note",
+)
 VERIFIED_COLUMNS = ("Finding", "State", "Found now", "Reason")
 DEFECTS_COLUMNS = ("Defect", "Severity", "What it is", "Remedy")
 
@@ -132,6 +143,23 @@ def run_table(journal: Journal) -> Table:
             )
         )
     return RUN_COLUMNS, rows
+
+
+def proof_table(proofs: Iterable[Proof]) -> Table:
+    """What can be proven of each journal."""
+    return PROOF_COLUMNS, [
+        (
+            proof.run,
+            proof.lines,
+            proof.digest,
+            "no" if proof.fault else "yes",
+            proof.signed_by,
+            proof.signed_lines,
+            proof.received_lines,
+            in_words(proof.fault),
+        )
+        for proof in proofs
+    ]
 
 
 def step_result(step: Step, journal: Journal) -> str:

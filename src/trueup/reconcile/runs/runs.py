@@ -259,6 +259,7 @@ class Run:
     partly: tuple[StepOutcome, ...] = ()
     elsewhere: Mapping[str, tuple[Step, ...]] = field(default_factory=dict)
     in_part: tuple[StepOutcome, ...] = ()
+    journal: Journal | None = None
 
 
 # There is nothing to do.
@@ -286,7 +287,9 @@ def applied(
 
 def _run(journal: Journal, outcomes: Iterator[StepOutcome]) -> Run:
     steps = len(journal.plan.steps)
-    return Run(journal.run, steps, journal.finished, outcomes, lambda: journal.attempted)
+    return Run(
+        journal.run, steps, journal.finished, outcomes, lambda: journal.attempted, journal=journal
+    )
 
 
 @contextmanager
