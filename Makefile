@@ -8,7 +8,7 @@ TIMES := $(VENV)/times-of
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint fix coverage changelog sdist wheel databases differential races \
+.PHONY: help demo test quick lint fix coverage changelog sdist wheel release databases differential races \
 	conformance versions mutants fresh real real-short packages site bench pictures clean
 
 help:  ## say what can be made
@@ -42,6 +42,9 @@ wheel: $(VENV)/.ready-all  ## what pip installs, one file in dist/
 		--wheel-dir dist .
 	@rm -rf build
 	@ls dist/*.whl
+
+release: $(VENV)/.ready-test  ## what a release uploads, made twice and compared, in dist/VERSION
+	@$(BIN)/python tools/release.py dist
 
 lint: $(VENV)/.ready-test  ## format, lint, types and layers only
 	@$(BIN)/ruff format --check --quiet .

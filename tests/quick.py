@@ -36,6 +36,7 @@ SLOW = frozenset(
         "docs/test_package_page.py",
         "docs/test_pictures.py",
         "docs/test_site.py",
+        "packaging/test_release.py",
         "placement/store/test_migrations.py",
         "placement/test_manage.py",
         "reconcile/changes/test_allocations.py",

@@ -6,6 +6,7 @@ cell1
   host h2 VCPU=8 MEMORY_MB=8192 DISK_GB=100 up  its nova-compute reports
   host h3 without-provider | uuid=OTHER         no provider; or a compute node with another uuid
   host h4 seen=5 VCPU=8                         forced down, and reported so many seconds ago
+  host h5 stopped VCPU=8                        not forced down, and has not reported for an hour
   server web on h1 VCPU=2 MEMORY_MB=256         an instance and its flavor's plain amounts
   server vol on h1 volume swap=512 VCPU=2 …     its root disk is a volume; a swap disk, in MiB
   server api on h1 volume=unknown VCPU=2 …      whether it is one is not shown
@@ -216,6 +217,8 @@ def _host(draft: Draft, cell: str, words: list[str]) -> None:
     made = NOW - timedelta(seconds=int(details["made"])) if "made" in details else None
     service = draft.services[-1]
     version = int(details.get("version", "0"))
+    if "stopped" in details:
+        service = replace(service, forced_down=False)
     draft.services[-1] = replace(service, disabled="disabled" in details, version=version)
     draft.nodes[-1] = replace(node, created_at=made, hypervisor=details.get("hypervisor", ""))
     if "compute" in details:

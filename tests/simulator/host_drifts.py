@@ -84,6 +84,13 @@ def _child(cloud: Cloud, host: Host) -> None:
     )
 
 
+def _disowned_device(cloud: Cloud, host: Host) -> None:
+    """The provider of a PCI device lacks the trait OWNER_NOVA."""
+    _child(cloud, host)
+    traits = frozenset({"COMPUTE_MANAGED_PCI_DEVICE"})
+    _set_provider(cloud, uuid_of(f"device of {host.name}"), traits=traits)
+
+
 def _overcommitted(cloud: Cloud, host: Host) -> None:
     totals = {**cloud.providers[host.root].totals, "MEMORY_MB": 1}
     _set_provider(cloud, host.root, totals=totals)
@@ -238,6 +245,7 @@ HOST_DRIFTS: dict[str, HostDrift] = {
     "without-inventory": HostDrift(("allocation-without-inventory",), _without_inventory),
     "disabled": HostDrift(("status-trait-drift",), _disabled),
     "disowned": HostDrift(("owner-trait-missing",), _disowned),
+    "disowned-device": HostDrift(("owner-trait-missing",), _disowned_device),
     "left-aggregate": HostDrift(("aggregate-drift",), _left_aggregate, repairable=True),
     "stayed-in-aggregate": HostDrift(("aggregate-drift",), _stayed_in_aggregate, repairable=True),
     "disabled-while-down": HostDrift(("status-trait-drift",), _disabled_while_down, True),

@@ -25,7 +25,7 @@ def capacity_document(
         "trueup": version,
         "taken_at": moment(taken_at),
         "complete": complete,
-        "policy": words.POLICY,
+        "policy": words.policy(found),
         "by": found.by.value,
         "hosts": {
             "counted": len(found.places) - sum(found.left_out.values()),
@@ -33,6 +33,7 @@ def capacity_document(
             "not_read": list(found.unknown_hosts),
         },
         "flavors": [_row(row) for row in found.rows],
+        "mix": dict(found.mix) or None,
         "refused": [
             {"name": refused.name, "reason": in_words(refused.reason)}
             for refused in found.not_askable

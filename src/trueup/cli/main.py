@@ -34,6 +34,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "audit": "trueup.cli.commands.audit:AuditCommand",
         "plan": "trueup.cli.commands.plan:PlanCommand",
         "plan show": "trueup.cli.commands.plan_show:PlanShowCommand",
+        "approve": "trueup.cli.commands.approve:ApproveCommand",
         "rehearse": "trueup.cli.commands.rehearse:RehearseCommand",
         "apply": "trueup.cli.commands.apply:ApplyCommand",
         "verify": "trueup.cli.commands.verify:VerifyCommand",

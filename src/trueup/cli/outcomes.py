@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trueup.cli.terminal.progress import say
+from trueup.cli.trail import add_trail_options
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.changes import not_restorable, permanent
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.plan import LEFT_OUT, Direction, Only, Plan
+from trueup.reconcile.plan.policy_file import MACHINE
 from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.runs import INTERVAL_SECONDS, Planned, Run
 from trueup.reconcile.runs.journal import Journal, StepOutcome, done_by_reason
@@ -86,7 +88,10 @@ _AFTER_THE_WRITE = {
 
 
 def tell_verified(rows: Sequence[Verified]) -> None:
-    """Say which findings are there again, or still, although their steps are done."""
+    """Say how many findings are gone, and which are there although their steps are done."""
+    if gone := [row for row in rows if row.state is State.GONE]:
+        are = "is" if len(gone) == 1 else "are"
+        say(f"Read again after the write: {counted(len(gone), 'finding')} {are} gone.")
     for row in rows:
         if words := _AFTER_THE_WRITE.get(row.state):
             found = row.others[0] if row.state is State.OTHER else row.finding
@@ -216,6 +221,18 @@ def only_of(arguments: argparse.Namespace) -> Only:
     return Only(frozenset(arguments.only), arguments.direction)
 
 
+def add_policy_option(parser: argparse._ActionsContainer) -> None:
+    """--policy, for the commands that plan and apply."""
+    parser.add_argument(
+        "--policy",
+        metavar="FILE",
+        type=Path,
+        action="append",
+        default=[],
+        help=f"obey this policy too, besides {MACHINE} where that exists",
+    )
+
+
 def add_interval_option(parser: argparse._ActionsContainer) -> None:
     """--interval, for the commands that observe twice."""
     parser.add_argument(
@@ -229,6 +246,7 @@ def add_interval_option(parser: argparse._ActionsContainer) -> None:
 
 def add_writing_options(parser: argparse.ArgumentParser) -> None:
     """--yes, and how steps are written, for the commands that write."""
+    add_trail_options(parser)
     parser.add_argument(
         "--yes", action="store_true", help="write without asking; in a pipe nothing is asked anyway"
     )

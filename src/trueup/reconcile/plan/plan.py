@@ -88,7 +88,8 @@ class Plan:
 
     `first_at` and `made_at` are the times of the two observations. `findings` have steps.
     `effects` say what each step does to capacity and to the usage of projects. `options` and
-    `selection` are those of the audits: every later audit for this plan uses them again.
+    `selection` are those of the audits: every later audit for this plan uses them again. `made_by`
+    is the account and the host that made it.
     """
 
     made_at: datetime
@@ -105,13 +106,18 @@ class Plan:
     options: AuditOptions = field(default_factory=AuditOptions)
     selection: Selection = EVERYTHING
     format: int = FORMAT
+    made_by: str = ""
+
+    @property
+    def digest(self) -> str:
+        """A digest of the whole content."""
+        content = msgspec.json.encode(self, order="deterministic")
+        return hashlib.sha256(content).hexdigest()
 
     @property
     def id(self) -> str:
         """A short name made from the whole content."""
-        content = msgspec.json.encode(self, order="deterministic")
-        digest = hashlib.sha256(content).hexdigest()
-        return f"{self.made_at:%Y%m%dT%H%M%S}-{digest[:8]}"
+        return f"{self.made_at:%Y%m%dT%H%M%S}-{self.digest[:8]}"
 
     @property
     def subjects(self) -> frozenset[str]:

@@ -17,6 +17,7 @@ from trueup.reconcile.report.states import before_and_after
 from trueup.reconcile.report.words import evidence_in_words
 from trueup.reconcile.runs.journal import Journal, StepOutcome
 from trueup.reconcile.runs.journals import Unreadable
+from trueup.reconcile.runs.proof import Proof
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import Evidence
 from trueup.reconcile.verdicts.verified import FOUND_AGAIN, Verified
@@ -41,9 +42,19 @@ PLAN_COLUMNS = ("Step", "Name", "Subject", "Before", "After", "Because")
 OUTCOME_COLUMNS = ("Name", "Subject", "Result", "Because", "Reason")
 RUNS_COLUMNS = (
     "Run", "Began at", "By", "Endpoint", "Undoes", "Steps", "Done", "Refused", "Unknown", "Open",
-    "Taken back", "Note",
+    "Taken back", "Note", "Planned by", "Approved by",
 )  # fmt: skip
 RUN_COLUMNS = ("Step", "Name", "Subject", "Result", "At", "Because", "Reason", "Requests")
+PROOF_COLUMNS = (
+    "Run",
+    "Lines",
+    "Digest",
+    "Whole",
+    "Signed by",
+    "Signed lines",
+    "Sent lines",
+    "Note",
+)
 VERIFIED_COLUMNS = ("Finding", "State", "Found now", "Reason")
 DEFECTS_COLUMNS = ("Defect", "Severity", "What it is", "Remedy")
 
@@ -72,7 +83,7 @@ def runs_table(journals: Iterable[Journal | Unreadable]) -> Table:
 
 def _run_row(journal: Journal | Unreadable) -> tuple[Cell, ...]:
     if isinstance(journal, Unreadable):
-        return journal.run, *([""] * 10), f"cannot be read: {journal.reason}"
+        return journal.run, *([""] * 10), f"cannot be read: {journal.reason}", "", ""
     steps, origin = journal.plan.steps, journal.origin
     results = Counter(step_result(step, journal) for step in steps)
     counts = (results[name] for name in ("done", "refused", "unknown", "open", "taken back"))
@@ -85,6 +96,8 @@ def _run_row(journal: Journal | Unreadable) -> tuple[Cell, ...]:
         len(steps),
         *counts,
         "",
+        journal.plan.made_by,
+        " ".join(approval.by for approval in origin.approvals),
     )
 
 
@@ -106,6 +119,23 @@ def run_table(journal: Journal) -> Table:
             )
         )
     return RUN_COLUMNS, rows
+
+
+def proof_table(proofs: Iterable[Proof]) -> Table:
+    """What can be proven of each journal."""
+    return PROOF_COLUMNS, [
+        (
+            proof.run,
+            proof.lines,
+            proof.digest,
+            "no" if proof.fault else "yes",
+            proof.signed_by,
+            proof.signed_lines,
+            proof.received_lines,
+            in_words(proof.fault),
+        )
+        for proof in proofs
+    ]
 
 
 def step_result(step: Step, journal: Journal) -> str:

@@ -55,12 +55,21 @@ class JournalUnwritable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Approval:
+    """A signature of a plan: a principal of the allowed signers, and the key's fingerprint."""
+
+    by: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
 class Origin:
-    """The account and the host that began a run, and the endpoint of Placement."""
+    """The account and the host that began a run, the endpoint of Placement, and who approved it."""
 
     user: str = ""
     host: str = ""
     endpoint: str = ""
+    approvals: tuple[Approval, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +155,7 @@ class Journal:
         self.began_at = opened.at
         self.ended_at = opened.at
         self._file = file
-        self._digest = digest
+        self._digests = [digest]
         self._failure: JournalUnwritable | None = None
         self._lock = Lock()
         self._intended: dict[str, datetime] = {}
@@ -154,6 +163,17 @@ class Journal:
         self._outcomes: dict[str, Outcome] = {}
         self._outcome_times: dict[str, datetime] = {}
         self._taken_back: dict[str, _TakenBack] = {}
+
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """The digest of each line, in order."""
+        return tuple(self._digests)
+
+    @property
+    def head(self) -> tuple[int, str]:
+        """The number of the last line, and its digest, which is of all lines."""
+        with self._lock:
+            return len(self._digests), self._digests[-1]
 
     def outcome_of(self, step: Step) -> Outcome | None:
         return self._outcomes.get(step.id)
@@ -277,7 +297,7 @@ class Journal:
 
     def take(self, entry: _Entry, digest: str) -> None:
         """Learn from an entry on disk, whose line has this digest."""
-        self._digest = digest
+        self._digests.append(digest)
         self.ended_at = max(self.ended_at, entry.at)
         match entry:
             case _Intended():
@@ -304,7 +324,7 @@ class Journal:
             if self._failure is not None:
                 raise self._failure
             try:
-                digests = _write(self._file, entries, self._digest)
+                digests = _write(self._file, entries, self._digests[-1])
             except JournalUnwritable as failure:
                 self._failure = failure
                 raise
