@@ -12,11 +12,11 @@ from trueup.exit_codes import ExitCode
 from trueup.reconcile import audit, files, plan, sinks
 from trueup.reconcile.collect import selection
 from trueup.reconcile.copies import ledger_copy, rehearse
-from trueup.reconcile.plan import plan_file, policy_file
+from trueup.reconcile.plan import plan_file, policy_file, rulings
 from trueup.reconcile.report import story_subjects
 from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.runbooks import ghosts, rebuild
-from trueup.reconcile.runs import approvals, journal, journals, ssh_keygen, undo, verification
+from trueup.reconcile.runs import approvals, journal, journals, keygen, undo, verification
 from trueup.reconcile.sources import errors as cloud
 from trueup.reconcile.sources.nova.contract import API_CELL
 from trueup.reconcile.verdicts import acknowledgement_file
@@ -69,11 +69,11 @@ def _of_another_cloud(refused: plan.PlanForeign) -> str:
 
 def _not_approved(refused: approvals.NotApproved) -> str:
     """Why the approvals of a plan do not suffice, and what each refused signature is."""
-    found = ", ".join(one.by for one in refused.approvals) or "nobody else"
+    found = ", ".join(one.by for one in refused.approvals) or "nobody"
     reasons = "".join(f" A signature does not count: {in_words(one)}." for one in refused.refused)
     return (
-        f"the plan needs the approval of {counted(refused.needed, 'person')} who do not "
-        f"apply it themselves, and has that of {found}.{reasons} Nothing is written. "
+        f"the plan needs the approval of {counted(refused.needed, 'other person')}, "
+        f"and has that of {found}.{reasons} Nothing is written. "
         "Approve it with 'trueup approve PLAN --key FILE', then apply it."
     )
 
@@ -414,7 +414,7 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
         ExitCode.SOME_REFUSED,
         lambda e: f"run {e.run} may still take back step {e.step}. Try again in two minutes.",
     ),
-    ssh_keygen.KeygenFailed: (
+    keygen.KeygenFailed: (
         ExitCode.USAGE,
         lambda e: (
             f"ssh-keygen: {e.reason}. Nothing is written. Trueup needs ssh-keygen of OpenSSH "
@@ -422,6 +422,27 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
         ),
     ),
     approvals.NotApproved: (ExitCode.USAGE, _not_approved),
+    rulings.StepForbidden: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"{e.ruling.rule} of the policy {e.ruling.policy} never permits step {e.step}. Nothing "
+            "is written. Make a new plan, which leaves it out; 'trueup policy show PLAN' says more."
+        ),
+    ),
+    rulings.WritesClosed: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"the policy {e.policy} is closed: {in_words(e.reason)}. Nothing more is written. "
+            "Apply the same plan again when it is open, or make a new plan then."
+        ),
+    ),
+    outcomes.PolicyAsks: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"{e.rule} of the policy {e.policy} asks a person, and nobody can be asked here. "
+            "Nothing is written. Apply the plan at a terminal, without --yes."
+        ),
+    ),
     policy_file.PolicyInvalid: (
         ExitCode.USAGE,
         lambda e: (

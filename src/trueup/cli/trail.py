@@ -15,8 +15,7 @@ from trueup.cli.terminal.progress import complain
 from trueup.reconcile.files import FileUnwritable
 from trueup.reconcile.report.run_messages import run_began, run_ended, step_ended
 from trueup.reconcile.runs.journal import Journal, StepOutcome
-from trueup.reconcile.runs.proof import seal
-from trueup.reconcile.runs.ssh_keygen import KeygenFailed
+from trueup.reconcile.runs.proof import NotSigned, seal
 from trueup.reconcile.sinks import Couriers, Sink, sink_of, sinks_of
 
 SINKS_VARIABLE = "TRUEUP_SEND_TO"
@@ -104,7 +103,7 @@ def trail_of_environment() -> Trail:
 def _sign(journal: Journal, folder: Path, key: Path) -> None:
     try:
         seal(journal, folder, key)
-    except (KeygenFailed, FileUnwritable) as error:
-        complain(f"the journal of run {journal.run} is not signed: {error.reason}.")
-    except OSError as error:
-        complain(f"the journal of run {journal.run} is not signed: {error.strerror or error}.")
+    except NotSigned as error:
+        complain(f"the journal of run {error.run} is not signed: {error.reason}.")
+    except (OSError, FileUnwritable) as error:
+        complain(f"the journal of run {journal.run} is not signed: {error}.")

@@ -10,8 +10,7 @@ import pytest
 from tests.reconcile.planning import planned
 from trueup.reconcile.runs.journal import Journal, Origin, Outcome
 from trueup.reconcile.runs.journals import applying, read
-from trueup.reconcile.runs.proof import Evidence, Proof, prove, received_in, seal
-from trueup.reconcile.runs.ssh_keygen import KeygenFailed
+from trueup.reconcile.runs.proof import Evidence, NotSigned, Proof, prove, received_in, seal
 
 PLAN = planned()
 
@@ -110,7 +109,7 @@ def test_a_signature_of_another_purpose_is_none(journal, tmp_path, key):
 
 def test_what_cannot_be_signed_leaves_an_earlier_signature(journal, tmp_path, key):
     seal(journal, tmp_path, key)
-    with pytest.raises(KeygenFailed):
+    with pytest.raises(NotSigned):
         seal(journal, tmp_path, tmp_path / "nowhere")
     assert proof(tmp_path).signed_by == "controller"
 

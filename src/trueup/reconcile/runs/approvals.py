@@ -9,7 +9,6 @@ import getpass
 import os
 import pwd
 import re
-import subprocess
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from trueup.reconcile.plan import Plan
 from trueup.reconcile.plan.policy import ApprovalTerms
 from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.runs.journal import Approval
-from trueup.reconcile.runs.ssh_keygen import KeygenFailed, keygen, words_of
+from trueup.reconcile.runs.keygen import KeygenFailed, Ran, keygen, words_of
 
 NAMESPACE = "trueup-plan"
 SUFFIX = ".approvals"
@@ -69,7 +68,7 @@ def signed(plan: Plan, path: Path) -> Signed:
 
 def approve(plan: Plan, path: Path, key: Path) -> None:
     """Add our signature to those beside a plan's file. Raises KeygenFailed, FileUnwritable."""
-    ran = keygen(["sign", "-f", str(key), "-n", NAMESPACE], _message(plan))
+    ran = keygen("sign", "-f", str(key), "-n", NAMESPACE, text=_message(plan))
     if ran.returncode or not _SIGNATURE.fullmatch(ran.stdout):
         raise KeygenFailed(words_of(ran))
     kept = "".join(_ended(one) for one in signed(plan, path).signatures)
@@ -135,19 +134,19 @@ class _Signature:
         by = principals[0]
         if any(map(_PATTERN.search, principals)):
             return because("approval-of-nobody", by=by)
-        if self._verify(by).returncode:
-            return because("approval-not-allowed", by=by, words=words_of(self._verify(by)))
+        if (verified := self._verify(by)).returncode:
+            return because("approval-not-allowed", by=by, words=words_of(verified))
         if self.terms.revoked and self._verify(by, "-r", self.terms.revoked).returncode:
             return because("approval-revoked", by=by, key=key[1])
         if own := sorted({self.terms.account_of(name) for name in principals} & appliers):
             return because("approval-own", by=by, account=own[0])
         return Approval(by, key[1])
 
-    def _verify(self, by: str, *revoked: str) -> "subprocess.CompletedProcess[str]":
+    def _verify(self, by: str, *revoked: str) -> Ran:
         return self._run("verify", "-I", by, "-n", NAMESPACE, "-f", self.terms.signers, *revoked)
 
-    def _run(self, verb: str, *words: str) -> "subprocess.CompletedProcess[str]":
-        return keygen([verb, *words, "-s", str(self.path)], self.message)
+    def _run(self, verb: str, *words: str) -> Ran:
+        return keygen(verb, *words, "-s", str(self.path), text=self.message)
 
 
 def _message(plan: Plan) -> str:

@@ -17,11 +17,19 @@ from trueup.reconcile import files
 from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.runs.journal import Journal
 from trueup.reconcile.runs.journals import Unreadable, runs
-from trueup.reconcile.runs.ssh_keygen import KeygenFailed, keygen, words_of
+from trueup.reconcile.runs.keygen import KeygenFailed, Ran, keygen, words_of
 
 NAMESPACE = "trueup-journal"
 _STATEMENT = re.compile(r"trueup journal (\S+)\nlines (\d+)\nsha256 ([0-9a-f]{64})\n")
 _KEY = re.compile(r"\S+ key SHA256:\S+")
+
+
+@dataclass(eq=False)
+class NotSigned(Exception):
+    """ssh-keygen made no signature of a journal."""
+
+    run: str
+    reason: str
 
 
 # The digest that each line of a journal had, by run and number, as messages elsewhere have it.
@@ -50,12 +58,12 @@ class Evidence:
 
 
 def seal(journal: Journal, folder: Path, key: Path) -> None:
-    """Sign a journal as it is now. Raises KeygenFailed, FileUnwritable."""
+    """Sign a journal as it is now. Raises NotSigned, FileUnwritable."""
     content = (folder / f"{journal.run}.jsonl").read_bytes()
     text = _statement(journal.run, content)
-    ran = keygen(["sign", "-n", NAMESPACE, "-f", str(key)], text)
+    ran = _keygen("sign", "-n", NAMESPACE, "-f", str(key), text=text)
     if ran.returncode or not ran.stdout:
-        raise KeygenFailed(words_of(ran))
+        raise NotSigned(journal.run, words_of(ran))
     statement = _beside(folder, journal.run)
     files.write(statement, text.encode())
     files.write(_signature(statement), ran.stdout.encode())
@@ -88,7 +96,7 @@ def _proof(journal: Journal | Unreadable, folder: Path, evidence: Evidence) -> P
 
 
 def _signed(folder: Path, run: str, signers: Path | None) -> tuple[int, str | Reason]:
-    """How many lines are signed, and by whom; or why not. Raises KeygenFailed."""
+    """How many lines are signed, and by whom; or why the signature does not hold."""
     statement = _beside(folder, run)
     signature = _signature(statement)
     if not statement.exists() and not signature.exists():
@@ -109,17 +117,17 @@ def _signed(folder: Path, run: str, signers: Path | None) -> tuple[int, str | Re
 def _signer(signature: Path, text: str, signers: Path | None) -> str | Reason:
     """Who signed; without a list of signers, the key, which anybody may have made."""
     if signers is None:
-        ran = keygen(["check-novalidate", "-n", NAMESPACE, "-s", str(signature)], text)
+        ran = _keygen("check-novalidate", "-n", NAMESPACE, "-s", str(signature), text=text)
         key = _KEY.search(ran.stdout)
         if key is None or ran.returncode:
             return because("journal-signature-wrong", words=words_of(ran))
         return key[0]
-    found = keygen(["find-principals", "-s", str(signature), "-f", str(signers)], text)
+    found = _keygen("find-principals", "-s", str(signature), "-f", str(signers), text=text)
     who = found.stdout.partition("\n")[0]
     if not who or found.returncode:
         return because("journal-signature-wrong", words=words_of(found))
-    words = ["-n", NAMESPACE, "-I", who, "-f", str(signers), "-s", str(signature)]
-    ran = keygen(["verify", *words], text)
+    words = ("-n", NAMESPACE, "-I", who, "-f", str(signers), "-s", str(signature))
+    ran = _keygen("verify", *words, text=text)
     return because("journal-signature-wrong", words=words_of(ran)) if ran.returncode else who
 
 
@@ -149,3 +157,11 @@ def _beside(folder: Path, run: str) -> Path:
 
 def _signature(statement: Path) -> Path:
     return statement.with_name(f"{statement.name}.sig")
+
+
+def _keygen(verb: str, *words: str, text: str) -> Ran:
+    """What ssh-keygen says; a failure if it cannot be started."""
+    try:
+        return keygen(verb, *words, text=text)
+    except KeygenFailed as failed:
+        return Ran([verb], 1, "", f"ssh-keygen: {failed.reason}")
