@@ -12,7 +12,7 @@ from trueup.exit_codes import ExitCode
 from trueup.reconcile import audit, files, plan, sinks
 from trueup.reconcile.collect import selection
 from trueup.reconcile.copies import ledger_copy, rehearse
-from trueup.reconcile.plan import plan_file, policy_file
+from trueup.reconcile.plan import plan_file, policy_file, rulings
 from trueup.reconcile.report import story_subjects
 from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.runbooks import ghosts, rebuild
@@ -422,6 +422,27 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
         ),
     ),
     approvals.NotApproved: (ExitCode.USAGE, _not_approved),
+    rulings.StepForbidden: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"{e.ruling.rule} of the policy {e.ruling.policy} never permits step {e.step}. Nothing "
+            "is written. Make a new plan, which leaves it out; 'trueup policy show PLAN' says more."
+        ),
+    ),
+    rulings.WritesClosed: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"the policy {e.policy} is closed: {in_words(e.reason)}. Nothing more is written. "
+            "Apply the same plan again when it is open, or make a new plan then."
+        ),
+    ),
+    outcomes.PolicyAsks: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"{e.rule} of the policy {e.policy} asks a person, and nobody can be asked here. "
+            "Nothing is written. Apply the plan at a terminal, without --yes."
+        ),
+    ),
     policy_file.PolicyInvalid: (
         ExitCode.USAGE,
         lambda e: (

@@ -34,6 +34,8 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "audit": "trueup.cli.commands.audit:AuditCommand",
         "plan": "trueup.cli.commands.plan:PlanCommand",
         "plan show": "trueup.cli.commands.plan_show:PlanShowCommand",
+        "policy check": "trueup.cli.commands.policy:PolicyCheckCommand",
+        "policy show": "trueup.cli.commands.policy:PolicyShowCommand",
         "approve": "trueup.cli.commands.approve:ApproveCommand",
         "rehearse": "trueup.cli.commands.rehearse:RehearseCommand",
         "apply": "trueup.cli.commands.apply:ApplyCommand",

@@ -13,7 +13,7 @@ from trueup.cli.trail import add_trail_options
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.changes import not_restorable, permanent
 from trueup.reconcile.defects import DEFECTS
-from trueup.reconcile.plan import LEFT_OUT, Direction, Only, Plan
+from trueup.reconcile.plan import LEFT_OUT, Direction, Only, Plan, Ruling
 from trueup.reconcile.plan.policy_file import MACHINE
 from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.runs import INTERVAL_SECONDS, Planned, Run
@@ -34,6 +34,14 @@ SLOW_AFTER_SECONDS = 2.0
 @dataclass(eq=False)
 class NotAgreed(Exception):
     """The operator was asked, and did not say yes."""
+
+
+@dataclass(eq=False)
+class PolicyAsks(Exception):
+    """This rule of a policy wants a person to say yes, and there is none to ask."""
+
+    rule: str
+    policy: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,6 +307,15 @@ def ask(arguments: argparse.Namespace, plan: Plan, cloud: Cloud) -> None:
     )
 
 
+def refuse_unasked(arguments: argparse.Namespace, rulings: Iterable[Ruling]) -> None:
+    """Raise PolicyAsks if a policy wants a person asked, and `ask` would ask nobody."""
+    if not arguments.yes and _at_terminal():
+        return
+    for ruling in rulings:
+        if ruling.decision == "ask":
+            raise PolicyAsks(ruling.rule, ruling.policy)
+
+
 def ask_undo(arguments: argparse.Namespace, journal: Journal) -> None:
     """Ask once, at a terminal, whether a run is to be taken back. Raises NotAgreed."""
     steps = arguments.step or [pair for pair in journal.in_place if not pair[1].contested]
@@ -326,9 +343,13 @@ def tell_plan(planned: Planned) -> None:
 
 
 def _ask(arguments: argparse.Namespace, question: str) -> None:
-    if arguments.yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if arguments.yes or not _at_terminal():
         return
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise NotAgreed
+
+
+def _at_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from trueup.reconcile.defects import DEFECTS
-from trueup.reconcile.plan import Plan
+from trueup.reconcile.plan import Plan, Ruling
+from trueup.reconcile.plan.policy import Policy
 from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.report.states import before_and_after
-from trueup.reconcile.report.words import evidence_in_words
+from trueup.reconcile.report.words import decision_in_words, evidence_in_words
 from trueup.reconcile.runs.journal import Journal, StepOutcome
 from trueup.reconcile.runs.journals import Unreadable
 from trueup.reconcile.runs.proof import Proof
@@ -39,6 +40,8 @@ Columns = tuple[str, ...]
 Table = tuple[Columns, list[tuple[Cell, ...]]]
 
 PLAN_COLUMNS = ("Step", "Name", "Subject", "Before", "After", "Because")
+RULINGS_COLUMNS = ("Step", "Name", "Subject", "Because", "Decision", "Rule", "Policy")
+RULES_COLUMNS = ("Rule", "Name", "Decision", "Conditions")
 OUTCOME_COLUMNS = ("Name", "Subject", "Result", "Because", "Reason")
 RUNS_COLUMNS = (
     "Run", "Began at", "By", "Endpoint", "Undoes", "Steps", "Done", "Refused", "Unknown", "Open",
@@ -66,6 +69,27 @@ def plan_table(plan: Plan) -> Table:
         (number, *_subject(step, names), *before_and_after(step, names), _defects(step))
         for number, step in enumerate(plan.steps, 1)
     ]
+
+
+def rulings_table(plan: Plan, rulings: Mapping[str, Ruling]) -> Table:
+    """What the policies in force say of each step of a plan."""
+    rows: list[tuple[Cell, ...]] = []
+    for number, step in enumerate(plan.steps, 1):
+        ruling = rulings.get(step.id)
+        said = (decision_in_words(ruling), ruling.rule, ruling.policy) if ruling else ("", "", "")
+        rows.append((number, *_subject(step, plan.names), _defects(step), *said))
+    return RULINGS_COLUMNS, rows
+
+
+def rules_table(policy: Policy) -> Table:
+    """The rules of a policy, in their order, and what decides where none fits."""
+    rows: list[tuple[Cell, ...]] = [
+        (str(number), rule.name, rule.decision, "; ".join(rule.conditions))
+        for number, rule in enumerate(policy.rules, 1)
+    ]
+    if policy.rules or policy.default:
+        rows.append(("default", "", policy.default or "never", ""))
+    return RULES_COLUMNS, rows
 
 
 def outcome_table(outcomes: Iterable[StepOutcome], names: Mapping[str, str]) -> Table:
