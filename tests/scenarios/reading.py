@@ -45,7 +45,8 @@ forget h1 [service]                             its compute node is deleted; its
 rename h1 h1.example.org                        the host has another compute node, by another name
 rename h1 h1 h1-new                             the same, by this name, with a provider of that name
 unmapped h1 | host-map h1 cell2                 the host is mapped to no cell, or to this one
-aggregate rack h1 h2                            a host aggregate with its hosts
+aggregate rack h1 h2 [cpu_allocation_ratio=4]   a host aggregate with its hosts, and its metadata
+host h1 VCPU=8 ratio=4                          the allocation ratio of each of its inventories
 host h1 aggregates=rack,[x]                     its provider's; none; the uuid of `[x]` is this text
 host h1 disabled version=74                     its compute service
 host node1 hypervisor=ironic reserved=1         a bare metal node; so much is reserved of each class
@@ -203,7 +204,8 @@ def _host(draft: Draft, cell: str, words: list[str]) -> None:
     details = dict(details_in(words[1:]))
     if "without-provider" not in details:
         draft.provider(words[0], amounts_in(words), **_marks(draft, details))
-        draft.reserve(words[0], int(details.get("reserved", "0")))
+        reserved, ratio = int(details.get("reserved", "0")), float(details.get("ratio", "1"))
+        draft.set_inventories(words[0], reserved=reserved, allocation_ratio=ratio)
     other = details.get("uuid")
     seen = int(details["seen"]) if "seen" in details else None
     draft.host(words[0], cell, "up" in details, uuid_of(other) if other else "", seen)
@@ -307,7 +309,8 @@ def _provider(draft: Draft, cell: str, words: list[str]) -> None:
     draft.provider(
         words[0], amounts_in(words), parent, "sharing" in words, root, **_marks(draft, details)
     )
-    draft.reserve(words[0], int(dict(details_in(words)).get("reserved", "0")))
+    reserved = int(dict(details_in(words)).get("reserved", "0"))
+    draft.set_inventories(words[0], reserved=reserved)
 
 
 def _holds(draft: Draft, cell: str, words: list[str]) -> None:
@@ -348,8 +351,10 @@ def _host_map(draft: Draft, cell: str, words: list[str]) -> None:
 
 
 def _aggregate(draft: Draft, cell: str, words: list[str]) -> None:
-    name, *hosts = words
-    draft.host_aggregates.append(HostAggregate(draft.aggregate(name), name, tuple(hosts)))
+    name, *rest = words
+    hosts = tuple(word for word in rest if "=" not in word)
+    metadata = dict(word.split("=") for word in rest if "=" in word)
+    draft.host_aggregates.append(HostAggregate(draft.aggregate(name), name, hosts, metadata))
 
 
 def _device(draft: Draft, cell: str, words: list[str]) -> None:

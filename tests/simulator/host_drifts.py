@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from tests.simulator.cloud import Cloud, Impossible
 from tests.simulator.places import RACK, Host
-from tests.simulator.rows import NodeRow, ProviderRow, uuid_of
+from tests.simulator.rows import AggregateRow, NodeRow, ProviderRow, uuid_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +156,16 @@ def _left_aggregate(cloud: Cloud, host: Host) -> None:
     cloud.aggregates[RACK.uuid] = replace(rack, hosts=rack.hosts | {host.name})
 
 
+def _ratio_of_aggregate(cloud: Cloud, host: Host) -> None:
+    """An operator gave the host a ratio in an aggregate, as the old filters of Nova read it."""
+    fast = AggregateRow(
+        uuid_of("fast"), "fast", frozenset({host.name}), (("cpu_allocation_ratio", "16.0"),)
+    )
+    cloud.aggregates[fast.uuid] = fast
+    row = cloud.providers[host.root]
+    _set_provider(cloud, host.root, aggregates=row.aggregates | {fast.uuid})
+
+
 def _unmapped(cloud: Cloud, host: Host) -> None:
     del cloud.host_mappings[host.name]
 
@@ -248,6 +258,7 @@ HOST_DRIFTS: dict[str, HostDrift] = {
     "disowned-device": HostDrift(("owner-trait-missing",), _disowned_device),
     "left-aggregate": HostDrift(("aggregate-drift",), _left_aggregate, repairable=True),
     "stayed-in-aggregate": HostDrift(("aggregate-drift",), _stayed_in_aggregate, repairable=True),
+    "ratio-of-aggregate": HostDrift(("allocation-ratio-differs",), _ratio_of_aggregate),
     "disabled-while-down": HostDrift(("status-trait-drift",), _disabled_while_down, True),
     "enabled-while-down": HostDrift(("status-trait-drift",), _enabled_while_down, True),
     "disowned-while-down": HostDrift(("owner-trait-missing",), _disowned_while_down, True),

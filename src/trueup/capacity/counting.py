@@ -83,7 +83,8 @@ class Capacity:
     """All rows, the hosts that Nova leaves out, and what is not counted.
 
     `unknown_hosts` are providers whose compute node was not read, as of a silent cell. `mix` has
-    how many of each kind are made in turn; empty: each kind is counted alone.
+    how many of each kind are made in turn; empty: each kind is counted alone. `free` is what nobody
+    holds, by group and class.
     """
 
     by: By
@@ -92,6 +93,7 @@ class Capacity:
     unknown_hosts: tuple[str, ...]
     not_askable: tuple[NotAskable, ...] = ()
     mix: Mapping[str, int] = field(default_factory=dict)
+    free: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @property
     def left_out(self) -> Mapping[LeftOut, int]:

@@ -59,6 +59,28 @@ class Filling:
         self._room.release(tuple(claims_of(held, self._room.view)))
         self._full.clear()
 
+    def hold(self, server: str) -> None:
+        """Let a server (its uuid) hold what it holds: the opposite of `release`."""
+        held = self._facts.consumers.get(server, {})
+        self._room.take(tuple(claims_of(held, self._room.view)))
+
+    def give_back(self, place: Place, claim: Claim) -> None:
+        """Undo the placing of one server; not of one that needs NUMA cells."""
+        self._room.release(claim)
+        self._claims.remove(claim)
+        self._added[place.provider] -= 1
+        self._full.clear()
+
+    def fits(self, asked: Asked, place: Place, root: int) -> int:
+        """How many more servers this host alone has room for; they take nothing."""
+        claims = []
+        while claim := self.on(asked, place, root):
+            claims.append(claim)
+        self._cells.pop(place.provider, None)
+        for claim in claims:
+            self.give_back(place, claim)
+        return len(claims)
+
     def take_back(self) -> None:
         """Undo all placing so far, of servers of which nothing was released."""
         for claim in self._claims:

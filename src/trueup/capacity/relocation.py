@@ -86,7 +86,7 @@ def survived(facts: Facts, number: int, by: By = By.CLOUD) -> tuple[Failure, ...
     """
     load = Counter[str]()
     for row in facts.alive.values():
-        load[row.host or ""] += _size(row)
+        load[row.host or ""] += size_of(row)
     groups: dict[str, set[str]] = defaultdict(set)
     for place in places(facts):
         for name in groups_of(place, by):
@@ -111,10 +111,11 @@ def _servers(facts: Facts, hosts: Iterable[str]) -> list[Instance]:
     """The servers of these hosts, the largest first: they find room least easily."""
     wanted = frozenset(hosts)
     rows = [row for row in facts.alive.values() if row.host in wanted]
-    return sorted(rows, key=lambda row: (-_size(row), row.name, row.uuid))
+    return sorted(rows, key=lambda row: (-size_of(row), row.name, row.uuid))
 
 
-def _size(server: Instance) -> int:
+def size_of(server: Instance) -> int:
+    """Its memory: large servers find room least easily."""
     return server.flavor.memory_mb if server.flavor else 0
 
 

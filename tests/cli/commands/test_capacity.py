@@ -110,6 +110,18 @@ def test_the_groups_of_hosts_add_up(reporting):
         assert sum(one["hosts"] for one in counts) == whole["hosts"]
 
 
+def test_what_is_free_and_of_no_use(reporting):
+    flavor = said("--flavor", "lab.huge")
+    ran = trueup("capacity", "--flavor", "lab.huge", "--unusable", "-f", "json", "-c", "Class",
+                 "-c", "Free", "-c", "Usable")  # fmt: skip
+    rows = {row["Class"]: (row["Free"], row["Usable"]) for row in ran.json()}
+    assert rows == {
+        name: (flavor["free"][name], flavor["now"]["fits"] * amount)
+        for name, amount in HUGE.items()
+    }
+    assert flavor["unusable"] == {name: free - usable for name, (free, usable) in rows.items()}
+
+
 def test_a_mix(reporting):
     ran = trueup("capacity", "--mix", "lab.huge=2,lab.tiny=1", "-f", "json")
     assert (ran.code, ran.json()["mix"]) == (0, {"lab.huge": 2, "lab.tiny": 1}), ran.err
@@ -164,6 +176,7 @@ def test_a_silent_cell_gives_its_code(reporting):
         (("--resources", "VCPU=0"), "is not NAME=N"),
         (("--resources", "cpu=1"), "'cpu' is no resource class"),
         (("--mix", "lab.huge"), "is not NAME=N"),
+        (("--unusable", "--mix", "lab.huge=1"), "leave out --survive, --mix and --plan"),
         (("--mix", "m1.none=1"), "m1.none is no flavor; known: lab.huge, "),
     ],
 )

@@ -22,9 +22,17 @@ from trueup.capacity.asked import (
 )
 from trueup.capacity.counting import By, Capacity, Later, capacity
 from trueup.capacity.document import capacity_document, failures_document
+from trueup.capacity.fragments import free_in
 from trueup.capacity.mixing import Portion, mixed
 from trueup.capacity.relocation import survived
-from trueup.capacity.table import FAILURES_COLUMNS, capacity_table, columns, failures_table
+from trueup.capacity.table import (
+    FAILURES_COLUMNS,
+    capacity_table,
+    columns,
+    failures_table,
+    unusable_columns,
+    unusable_table,
+)
 from trueup.capacity.what_if import HostUnknown, WhatIf, assumed
 from trueup.cli.documents import DocumentVerb
 from trueup.cli.judging import add_audit_options, audit_options
@@ -42,6 +50,7 @@ from trueup.reconcile.plan.plan_file import load as load_plan
 from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.report.tables import Columns, Table
 from trueup.reconcile.runs import Observer
+from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.wording import counted
 
 # Moves of servers depend on these, and no source that is read for a whole cloud has them.
@@ -82,6 +91,11 @@ class CapacityCommand(DocumentVerb, CloudVerb):
             type=Path,
             help="also count after this plan, a file of 'trueup plan --out'",
         )
+        parser.add_argument(
+            "--unusable",
+            action="store_true",
+            help="instead, what is free of each class and of no use for each flavor",
+        )
         _add_assumptions(parser)
         add_audit_options(parser)
         add_from_option(parser)
@@ -90,6 +104,8 @@ class CapacityCommand(DocumentVerb, CloudVerb):
     def columns(self, arguments: argparse.Namespace) -> Columns:
         if arguments.survive:
             return FAILURES_COLUMNS
+        if arguments.unusable:
+            return unusable_columns(By(arguments.by))
         return columns(By(arguments.by), planned=arguments.plan is not None)
 
     def check(self, arguments: argparse.Namespace) -> None:
@@ -104,6 +120,8 @@ class CapacityCommand(DocumentVerb, CloudVerb):
             raise OptionRefused("--trait", "it is only of use with --resources")
         if arguments.survive is not None and arguments.survive < 1:
             raise OptionRefused("--survive", "name how many hosts fail together, 1 or more")
+        if arguments.unusable and (arguments.survive or arguments.mix or arguments.plan):
+            raise OptionRefused("--unusable", "leave out --survive, --mix and --plan")
         asked = arguments.flavors or arguments.resources or arguments.mix or arguments.plan
         if arguments.survive and asked:
             raise OptionRefused(
@@ -132,6 +150,8 @@ class CapacityCommand(DocumentVerb, CloudVerb):
         tell(found, facts)
         complete = facts.coverage.complete
         self._made = capacity_document(found, facts.taken_at, complete, version("trueup"))
+        if arguments.unusable:
+            return unusable_table(found)
         return capacity_table(found, planned=plan is not None)
 
     def _survive(self, facts: Facts, arguments: argparse.Namespace) -> Table:
@@ -154,7 +174,8 @@ class CapacityCommand(DocumentVerb, CloudVerb):
 def _counted(seen: Seen, facts: Facts, later: Later, arguments: argparse.Namespace) -> Capacity:
     by = By(arguments.by)
     if not arguments.mix:
-        return replace(capacity(seen.asked, facts, by, later), not_askable=seen.refused)
+        found, free = capacity(seen.asked, facts, by, later), free_in(facts, by)
+        return replace(found, not_askable=seen.refused, free=free)
     if seen.refused:
         [refused, *_] = seen.refused
         words = f"{refused.name}: Nova refuses a server with it: {in_words(refused.reason)}"
@@ -302,11 +323,16 @@ def seen_by(command: CloudVerb, arguments: argparse.Namespace) -> Seen:
         report = stack.enter_context(progress())
         seen = Observer(cloud, options, report).observe()
         asked, refused = _asked(arguments, cloud.nova.flavors())
-        if _read_by_api(seen.facts):
-            wanted = traits_wanted(asked)
-            providers = cloud.placement.with_traits(seen.facts.providers, wanted)
-            seen = replace(seen, facts=replace(seen.facts, providers=providers))
+        seen = replace(seen, facts=with_traits(cloud, seen.facts, asked))
     return Seen(seen, asked, refused)
+
+
+def with_traits(cloud: Cloud, facts: Facts, asked: Iterable[Asked]) -> Facts:
+    """The facts, with the traits that these requests name."""
+    if not _read_by_api(facts):
+        return facts
+    providers = cloud.placement.with_traits(facts.providers, traits_wanted(asked))
+    return replace(facts, providers=providers)
 
 
 def _read_by_api(facts: Facts) -> bool:

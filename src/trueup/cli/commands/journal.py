@@ -67,18 +67,19 @@ class JournalCommand(Verb):
         if arguments.verify:
             return self._proofs(arguments)
         if arguments.run:
-            journal = read(arguments.run, arguments.state_dir)
-            if arguments.send_to:
-                with Trail(tuple(map(sink, arguments.send_to))).of(
-                    journal, arguments.state_dir
-                ) as send:
-                    for pair in journal.attempted:
-                        send(pair)
-            return run_table(journal)
+            return self._run(arguments)
         found = runs(arguments.state_dir)
         if not found:
             say(f"There is no run in {arguments.state_dir}.")
         return runs_table(found)
+
+    def _run(self, arguments: argparse.Namespace) -> Table:
+        journal = read(arguments.run, arguments.state_dir)
+        trail = Trail(tuple(map(sink, arguments.send_to)))
+        with trail.of(journal, arguments.state_dir) as send:
+            for pair in journal.attempted:
+                send(pair)
+        return run_table(journal)
 
     def _proofs(self, arguments: argparse.Namespace) -> Table:
         folder = arguments.state_dir

@@ -13,7 +13,7 @@ from uuid import UUID, uuid5
 
 from trueup.reconcile.changes import permanent
 from trueup.reconcile.clock import now
-from trueup.reconcile.report.audit_document import moment
+from trueup.reconcile.report.audit_document import moment, next_command
 from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.report.tables import step_result
 from trueup.reconcile.runs.journal import Journal, Outcome
@@ -89,7 +89,7 @@ def next_commands(journal: Journal) -> list[Document]:
     is_open = any(journal.fate_open(step) for step in journal.plan.steps)
     if (in_place or is_open) and not any(map(permanent, changes)):
         commands["take it back"] = f"trueup undo {journal.run}"
-    return [{"to": purpose, "command": command} for purpose, command in commands.items()]
+    return [next_command(purpose, command) for purpose, command in commands.items()]
 
 
 def _head(journal: Journal, kind: str, at: datetime) -> Document:

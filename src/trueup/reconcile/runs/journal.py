@@ -142,7 +142,7 @@ class _Header(msgspec.Struct):
     format: int
 
 
-_Entry = _Opened | _Intended | _Recorded | _TakenBack
+Entry = _Opened | _Intended | _Recorded | _TakenBack
 
 
 class Journal:
@@ -295,7 +295,7 @@ class Journal:
             reason = because("run-goes-on", run=self.run)
             earlier.record(*(Outcome(step.id, "refused", reason) for step in open_steps))
 
-    def take(self, entry: _Entry, digest: str) -> None:
+    def take(self, entry: Entry, digest: str) -> None:
         """Learn from an entry on disk, whose line has this digest."""
         self._digests.append(digest)
         self.ended_at = max(self.ended_at, entry.at)
@@ -318,7 +318,7 @@ class Journal:
             case _TakenBack():
                 self._taken_back[entry.step] = entry
 
-    def _append(self, *entries: _Entry) -> None:
+    def _append(self, *entries: Entry) -> None:
         with self._lock:
             # The failed write may have left a part of a line, which the next run cuts off.
             if self._failure is not None:
@@ -374,11 +374,11 @@ def _refuse_other_formats(first: bytes, path: Path) -> None:
         raise JournalFormatUnknown(str(path), header.format, FORMAT)
 
 
-def _entry(line: bytes, path: Path, number: int, before: str) -> tuple[_Entry, str]:
+def _entry(line: bytes, path: Path, number: int, before: str) -> tuple[Entry, str]:
     """The entry of a line, and the line's digest. `before` is the digest of the line before."""
     try:
         found = msgspec.json.decode(line, type=_Line)
-        entry: _Entry = msgspec.json.decode(found.entry, type=_Entry)
+        entry: Entry = msgspec.json.decode(found.entry, type=Entry)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise JournalDamaged(str(path), number, str(error)) from error
     # SAFETY: an undo writes the state before the step, as the journal has it.
@@ -391,7 +391,7 @@ def _digest(before: str, content: bytes) -> str:
     return hashlib.sha256(before.encode() + content).hexdigest()[:DIGEST_LENGTH]
 
 
-def _write(file: IO[bytes], entries: Sequence[_Entry], before: str) -> list[str]:
+def _write(file: IO[bytes], entries: Sequence[Entry], before: str) -> list[str]:
     """Put entries on disk as the next lines, and return the digests of those lines.
 
     PERF: one fsync for all of them.
