@@ -193,7 +193,7 @@ def _comparable(body: bytes) -> Any:
         return body.decode()
     if isinstance(document, dict) and "errors" in document:
         return [_error(error) for error in document["errors"]]
-    return _unordered(document)
+    return unordered(document)
 
 
 def _error(error: dict[str, Any]) -> dict[str, Any]:
@@ -211,12 +211,12 @@ def _without_details(answer: Answer) -> Answer:
     return replace(answer, body=[{**error, "detail": None} for error in errors])
 
 
-def _unordered(value: Any) -> Any:
+def unordered(value: Any) -> Any:
     """The order of lists has no meaning in Placement's answers."""
     if isinstance(value, dict):
-        return {key: _unordered(part) for key, part in value.items()}
+        return {key: unordered(part) for key, part in value.items()}
     if isinstance(value, list):
-        return sorted((_unordered(part) for part in value), key=_spelled)
+        return sorted((unordered(part) for part in value), key=_spelled)
     return value
 
 
