@@ -40,7 +40,9 @@ def trueup(*words: object) -> Ran:
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = main([str(word) for word in words])
-    return Ran(code, out.getvalue(), err.getvalue())
+    ran = Ran(code, out.getvalue(), err.getvalue())
+    assert "Reason(name=" not in ran.out + ran.err, "a reason is printed as a sentence"
+    return ran
 
 
 def undo_for_good(*words: object) -> None:

@@ -59,6 +59,13 @@ def test_a_name_that_is_nearly_right_is_told(small, nova_conf):
         assert (ran.code, "Did you mean" in ran.err, host in ran.err) == (2, True, True), words
 
 
+def test_an_instance_or_a_project_that_is_nearly_right_is_told(small, nova_conf):
+    [row] = small.sql("nova_cell1", "SELECT uuid, project_id FROM instances LIMIT 1")
+    for option, name in (("--instance", row["uuid"]), ("--project", row["project_id"])):
+        ran = trueup("audit", option, name[:-1])
+        assert (ran.code, f"Did you mean {name}" in ran.err) == (2, True), ran.err
+
+
 def test_a_selection_that_matches_nothing_says_so(small, nova_conf, tmp_path):
     consumer = small.consumer("missing-allocation")
     nothing = "matches no instance, consumer or provider: nothing is judged"

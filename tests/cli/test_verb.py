@@ -28,6 +28,8 @@ COLUMNS = {
         "Open",
         "Taken back",
         "Note",
+        "Planned by",
+        "Approved by",
     ],
     "snapshot save": ["Source", "Answered", "At", "Read via", "Rows", "Not in the facts"],
     "snapshot show": ["Source", "Answered", "At", "Read via", "Rows", "Not in the facts"],

@@ -96,15 +96,36 @@ HALF = (
 )
 
 
+IMPATIENT = """
+from trueup.placement.middleware import silent_connections
+
+silent_connections.SILENCE_SECONDS_MAX = 2
+"""
+
+
 def test_clients_that_send_slowly_keep_nobody_waiting(tmp_path):
     environment = {"TRUEUP_STATE_DIR": str(tmp_path)}
     with server(serve, tmp_path, environment) as placement, ExitStack() as slow:
-        for _ in range(100):
+        for _ in range(150):
             client = socket.create_connection(("127.0.0.1", placement.port))
             slow.enter_context(client).sendall(HALF)
-        for _ in range(8):
+        for number in range(8):
             assert placement.get("/")[0] == 200
             assert placement.get("/resource_classes/VCPU", **ADMIN)[0] == 200
+            assert placement.put(f"/traits/CUSTOM_{number}", None, **ADMIN) == 201
+
+
+def test_a_client_that_stops_sending_stops_nobody(tmp_path):
+    """It is given up, and others are answered before, then and afterwards."""
+    (tmp_path / "sitecustomize.py").write_text(IMPATIENT)
+    environment = {"TRUEUP_STATE_DIR": str(tmp_path), "PYTHONPATH": str(tmp_path)}
+    with server(serve_alone, tmp_path, environment) as placement:
+        with socket.create_connection(("127.0.0.1", placement.port)) as client:
+            client.settimeout(60)
+            client.sendall(HALF)
+            assert placement.get("/resource_classes/VCPU", **ADMIN)[0] == 200
+            assert client.recv(4096) == b""
+        assert placement.get("/resource_classes/VCPU", **ADMIN)[0] == 200
 
 
 def serve_alone(port: int) -> list[str]:

@@ -8,8 +8,11 @@ service has a candidate for any host.
 
 import os
 import random
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -22,6 +25,8 @@ from tests.differential.forests import NEWEST, draw_question, plant
 from tests.differential.pair import Pair, TwinFactory
 from trueup.capacity.asked import Asked
 from trueup.capacity.counting import fill, ground
+from trueup.capacity.mixing import Portion, fill_with
+from trueup.capacity.places import Place
 from trueup.model.requests import CandidateRequest
 from trueup.placement.api.versions import NEWEST as NEWEST_VERSION
 from trueup.placement.api.wire import candidates
@@ -94,6 +99,28 @@ def test_as_many_servers_boot_as_are_said(folder: Path, twins: TwinFactory) -> N
     assert booted
 
 
+def test_as_many_servers_of_a_mix_boot_as_are_said(folder: Path, twins: TwinFactory) -> None:
+    """As many seeds as TRUEUP_EXAMPLES says, and other ones in each run; else always the same."""
+    first = random.randrange(2**40) if EXAMPLES else 0
+    booted = 0
+    for seed in range(first, first + int(EXAMPLES or FORESTS)):
+        source = random.Random(seed)
+        cloud, drafts = draw_question(source, 2)
+        larger = [
+            replace(one, totals={name: 3 * total for name, total in one.totals.items()})
+            for one in cloud
+        ]
+        with twins.pair(in_use=True) as pair:
+            for name in ("upstream", "trueup"):
+                plant(folder / f"{name}.sqlite", larger)
+            numbers = [source.randint(1, 3) for _ in drafts]
+            newest = [replace(draft, version=NEWEST) for draft in drafts]
+            found = boot_mix(pair, newest, numbers)
+            assert found.said == found.booted, f"seed {seed}: {drafts} {numbers} {larger}"
+            booted += sum(found.booted)
+    assert booted
+
+
 @dataclass(frozen=True, slots=True)
 class Boots:
     """Of each host in the order of filling: how many were said to fit, and how many booted."""
@@ -102,21 +129,53 @@ class Boots:
     booted: list[int]
 
 
+def request_in(draft: Draft) -> CandidateRequest:
+    pairs = parse_qsl(urlsplit(draft.path).query, keep_blank_values=True)
+    return candidates.parse(pairs, NEWEST_VERSION)
+
+
+def claim(pair: Pair, chosen: Any) -> None:
+    body = {
+        "allocations": chosen, "project_id": "p", "user_id": "u",
+        "consumer_generation": None, "consumer_type": "INSTANCE",
+    }  # fmt: skip
+    assert pair.answer(Draft("PUT", f"/allocations/{uuid4()}", NEWEST, body)).status == 204
+
+
+def boot_mix(pair: Pair, drafts: Sequence[Draft], numbers: Sequence[int]) -> Boots:
+    """Boot servers in turn, each on the first host that has a candidate, until one has none."""
+    facts = facts_in(pair.our_database_url)
+    requests = [request_in(draft) for draft in drafts]
+    prepared = ground(facts, requests)
+    mix = [
+        Portion(Asked(str(number), request), count)
+        for number, (request, count) in enumerate(zip(requests, numbers, strict=True))
+    ]
+    hosts = [place for place, _ in prepared.hosts]
+    said = [share.on for share in fill_with(mix, prepared, prepared.hosts)]
+    booted = [Counter[Place]() for _ in mix]
+    turns = [number for number, portion in enumerate(mix) for _ in range(portion.number)]
+    for number in cycle(turns):
+        body = pair.answer(drafts[number]).body
+        found = ((host, first_on(host.provider, body, requests[number], facts)) for host in hosts)
+        host, chosen = next((one for one in found if one[1]), (None, None))
+        if host is None:
+            break
+        claim(pair, chosen)
+        booted[number][host] += 1
+    return Boots(*([of[host] for of in each for host in hosts] for each in (said, booted)))
+
+
 def boot(pair: Pair, draft: Draft) -> Boots:
     facts = facts_in(pair.our_database_url)
-    pairs = parse_qsl(urlsplit(draft.path).query, keep_blank_values=True)
-    request = candidates.parse(pairs, NEWEST_VERSION)
+    request = request_in(draft)
     prepared = ground(facts, [request])
     said = [one.count for one in fill(Asked("a server", request), prepared)]
     booted = []
     for place, _ in prepared.hosts:
         count = 0
         while chosen := first_on(place.provider, pair.answer(draft).body, request, facts):
-            body = {
-                "allocations": chosen, "project_id": "p", "user_id": "u",
-                "consumer_generation": None, "consumer_type": "INSTANCE",
-            }  # fmt: skip
-            assert pair.answer(Draft("PUT", f"/allocations/{uuid4()}", NEWEST, body)).status == 204
+            claim(pair, chosen)
             count += 1
         booted.append(count)
     return Boots(said, booted)

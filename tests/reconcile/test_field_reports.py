@@ -4,6 +4,8 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.cli.running import Ran, trueup
 from tests.clouds import reports
 from tests.clouds.cloud import RecordedCloud
@@ -106,3 +108,20 @@ def test_a_class_that_no_provider_has_is_one_row(recorded_cloud, tmp_path):
         'reason = "taken away by nova-bigvm"\nuntil = 2100-01-01\n'
     )
     assert audit(cloud, "--acknowledged", str(known)).code == 0
+
+
+def test_two_mappings_that_lead_to_one_database_are_no_two_cells(recorded_cloud, tmp_path):
+    cloud = planted(recorded_cloud, "40")
+    ran = audit(cloud)
+    assert (defects(ran), reasons(ran).keys(), ran.code) == (set(), {"cell1", "cell2"}, 5)
+    assert "one database" in reasons(ran)["cell1"]
+    assert plan(cloud, tmp_path / "plan.json").json() == []
+    told = trueup("nova-manage", "--config-file", cloud.nova_conf, "placement", "audit")
+    assert told.code == 1
+
+
+@pytest.mark.parametrize("host", ["devstack1", "DevStack1"])
+def test_instances_that_name_their_host_in_other_letters_are_on_it(recorded_cloud, tmp_path, host):
+    cloud = planted(recorded_cloud, "41")
+    assert (audit(cloud).json(), audit(cloud, "--host", host).json()) == ([], [])
+    assert plan(cloud, tmp_path / "plan.json").json() == []

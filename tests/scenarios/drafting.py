@@ -4,6 +4,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from tests.scenarios.attachments import Attachments
 from tests.scenarios.names import aggregate_of, uuid_of
@@ -127,10 +128,10 @@ class Draft:
         self.names[uuid] = word
         return uuid
 
-    def reserve(self, name: str, amount: int) -> None:
-        """So much of each inventory of this provider is reserved."""
+    def set_inventories(self, name: str, **fields: Any) -> None:
+        """These fields of each inventory of this provider."""
         row = self.providers[uuid_of(name)]
-        inventories = {kind: replace(one, reserved=amount) for kind, one in row.inventories.items()}
+        inventories = {kind: replace(one, **fields) for kind, one in row.inventories.items()}
         self.providers[row.uuid] = replace(row, inventories=inventories)
 
     def host(

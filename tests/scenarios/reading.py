@@ -6,6 +6,7 @@ cell1
   host h2 VCPU=8 MEMORY_MB=8192 DISK_GB=100 up  its nova-compute reports
   host h3 without-provider | uuid=OTHER         no provider; or a compute node with another uuid
   host h4 seen=5 VCPU=8                         forced down, and reported so many seconds ago
+  host h5 stopped VCPU=8                        not forced down, and has not reported for an hour
   server web on h1 VCPU=2 MEMORY_MB=256         an instance and its flavor's plain amounts
   server vol on h1 volume swap=512 VCPU=2 …     its root disk is a volume; a swap disk, in MiB
   server api on h1 volume=unknown VCPU=2 …      whether it is one is not shown
@@ -44,7 +45,8 @@ forget h1 [service]                             its compute node is deleted; its
 rename h1 h1.example.org                        the host has another compute node, by another name
 rename h1 h1 h1-new                             the same, by this name, with a provider of that name
 unmapped h1 | host-map h1 cell2                 the host is mapped to no cell, or to this one
-aggregate rack h1 h2                            a host aggregate with its hosts
+aggregate rack h1 h2 [cpu_allocation_ratio=4]   a host aggregate with its hosts, and its metadata
+host h1 VCPU=8 ratio=4                          the allocation ratio of each of its inventories
 host h1 aggregates=rack,[x]                     its provider's; none; the uuid of `[x]` is this text
 host h1 disabled version=74                     its compute service
 host node1 hypervisor=ironic reserved=1         a bare metal node; so much is reserved of each class
@@ -202,7 +204,8 @@ def _host(draft: Draft, cell: str, words: list[str]) -> None:
     details = dict(details_in(words[1:]))
     if "without-provider" not in details:
         draft.provider(words[0], amounts_in(words), **_marks(draft, details))
-        draft.reserve(words[0], int(details.get("reserved", "0")))
+        reserved, ratio = int(details.get("reserved", "0")), float(details.get("ratio", "1"))
+        draft.set_inventories(words[0], reserved=reserved, allocation_ratio=ratio)
     other = details.get("uuid")
     seen = int(details["seen"]) if "seen" in details else None
     draft.host(words[0], cell, "up" in details, uuid_of(other) if other else "", seen)
@@ -216,6 +219,8 @@ def _host(draft: Draft, cell: str, words: list[str]) -> None:
     made = NOW - timedelta(seconds=int(details["made"])) if "made" in details else None
     service = draft.services[-1]
     version = int(details.get("version", "0"))
+    if "stopped" in details:
+        service = replace(service, forced_down=False)
     draft.services[-1] = replace(service, disabled="disabled" in details, version=version)
     draft.nodes[-1] = replace(node, created_at=made, hypervisor=details.get("hypervisor", ""))
     if "compute" in details:
@@ -304,7 +309,8 @@ def _provider(draft: Draft, cell: str, words: list[str]) -> None:
     draft.provider(
         words[0], amounts_in(words), parent, "sharing" in words, root, **_marks(draft, details)
     )
-    draft.reserve(words[0], int(dict(details_in(words)).get("reserved", "0")))
+    reserved = int(dict(details_in(words)).get("reserved", "0"))
+    draft.set_inventories(words[0], reserved=reserved)
 
 
 def _holds(draft: Draft, cell: str, words: list[str]) -> None:
@@ -345,8 +351,10 @@ def _host_map(draft: Draft, cell: str, words: list[str]) -> None:
 
 
 def _aggregate(draft: Draft, cell: str, words: list[str]) -> None:
-    name, *hosts = words
-    draft.host_aggregates.append(HostAggregate(draft.aggregate(name), name, tuple(hosts)))
+    name, *rest = words
+    hosts = tuple(word for word in rest if "=" not in word)
+    metadata = dict(word.split("=") for word in rest if "=" in word)
+    draft.host_aggregates.append(HostAggregate(draft.aggregate(name), name, hosts, metadata))
 
 
 def _device(draft: Draft, cell: str, words: list[str]) -> None:

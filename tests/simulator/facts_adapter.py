@@ -185,8 +185,8 @@ def node_of(row: NodeRow, cell: str) -> ComputeNode:
 
 
 def aggregate_of(row: AggregateRow) -> HostAggregate:
-    """A host aggregate with its hosts."""
-    return HostAggregate(row.uuid, row.name, tuple(sorted(row.hosts)))
+    """A host aggregate with its hosts and metadata."""
+    return HostAggregate(row.uuid, row.name, tuple(sorted(row.hosts)), dict(row.metadata))
 
 
 def _mapped_hosts(seen: Observed) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from tests.simulator.cloud import Cloud, Impossible
 from tests.simulator.places import RACK, Host
-from tests.simulator.rows import NodeRow, ProviderRow, uuid_of
+from tests.simulator.rows import AggregateRow, NodeRow, ProviderRow, uuid_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,13 @@ def _child(cloud: Cloud, host: Host) -> None:
     )
 
 
+def _disowned_device(cloud: Cloud, host: Host) -> None:
+    """The provider of a PCI device lacks the trait OWNER_NOVA."""
+    _child(cloud, host)
+    traits = frozenset({"COMPUTE_MANAGED_PCI_DEVICE"})
+    _set_provider(cloud, uuid_of(f"device of {host.name}"), traits=traits)
+
+
 def _overcommitted(cloud: Cloud, host: Host) -> None:
     totals = {**cloud.providers[host.root].totals, "MEMORY_MB": 1}
     _set_provider(cloud, host.root, totals=totals)
@@ -147,6 +154,16 @@ def _left_aggregate(cloud: Cloud, host: Host) -> None:
     """The host is in a host aggregate, and its provider is not in that aggregate."""
     rack = cloud.aggregates[RACK.uuid]
     cloud.aggregates[RACK.uuid] = replace(rack, hosts=rack.hosts | {host.name})
+
+
+def _ratio_of_aggregate(cloud: Cloud, host: Host) -> None:
+    """An operator gave the host a ratio in an aggregate, as the old filters of Nova read it."""
+    fast = AggregateRow(
+        uuid_of("fast"), "fast", frozenset({host.name}), (("cpu_allocation_ratio", "16.0"),)
+    )
+    cloud.aggregates[fast.uuid] = fast
+    row = cloud.providers[host.root]
+    _set_provider(cloud, host.root, aggregates=row.aggregates | {fast.uuid})
 
 
 def _unmapped(cloud: Cloud, host: Host) -> None:
@@ -238,8 +255,10 @@ HOST_DRIFTS: dict[str, HostDrift] = {
     "without-inventory": HostDrift(("allocation-without-inventory",), _without_inventory),
     "disabled": HostDrift(("status-trait-drift",), _disabled),
     "disowned": HostDrift(("owner-trait-missing",), _disowned),
+    "disowned-device": HostDrift(("owner-trait-missing",), _disowned_device),
     "left-aggregate": HostDrift(("aggregate-drift",), _left_aggregate, repairable=True),
     "stayed-in-aggregate": HostDrift(("aggregate-drift",), _stayed_in_aggregate, repairable=True),
+    "ratio-of-aggregate": HostDrift(("allocation-ratio-differs",), _ratio_of_aggregate),
     "disabled-while-down": HostDrift(("status-trait-drift",), _disabled_while_down, True),
     "enabled-while-down": HostDrift(("status-trait-drift",), _enabled_while_down, True),
     "disowned-while-down": HostDrift(("owner-trait-missing",), _disowned_while_down, True),

@@ -97,11 +97,12 @@ class NodeRow:
 
 @dataclass(frozen=True, slots=True)
 class AggregateRow:
-    """A host aggregate of Nova's, with the names of its hosts."""
+    """A host aggregate of Nova's, with the names of its hosts, and pairs of its metadata."""
 
     uuid: str
     name: str
     hosts: frozenset[str]
+    metadata: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

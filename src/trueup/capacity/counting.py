@@ -7,7 +7,7 @@ Nova's weighers prefer them now; pools are shared, and what one host takes is go
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from trueup.capacity.asked import Asked, Gap, NotAskable
@@ -43,6 +43,7 @@ class Bind(StrEnum):
     NUMA = "numa"
     SERVERS_MAX = "max_instances_per_host"
     LEFT_OUT = "left-out"
+    MIX = "mix"
 
 
 _BEYOND_PLACEMENT = frozenset({Bind.NUMA, Bind.SERVERS_MAX})
@@ -81,7 +82,9 @@ class Row:
 class Capacity:
     """All rows, the hosts that Nova leaves out, and what is not counted.
 
-    `unknown_hosts` are providers whose compute node was not read, as of a silent cell.
+    `unknown_hosts` are providers whose compute node was not read, as of a silent cell. `mix` has
+    how many of each kind are made in turn; empty: each kind is counted alone. `free` is what nobody
+    holds, by group and class.
     """
 
     by: By
@@ -89,6 +92,8 @@ class Capacity:
     places: tuple[Place, ...]
     unknown_hosts: tuple[str, ...]
     not_askable: tuple[NotAskable, ...] = ()
+    mix: Mapping[str, int] = field(default_factory=dict)
+    free: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @property
     def left_out(self) -> Mapping[LeftOut, int]:
@@ -104,17 +109,8 @@ class Later:
 
 
 def capacity(asked: Sequence[Asked], facts: Facts, by: By, later: Later) -> Capacity:
-    """How many servers of each kind fit in each group."""
-    requests = [kind.request for kind in asked]
-    grounds = {
-        name: ground(found, requests)
-        for name, found in (
-            ("now", facts),
-            ("repaired", later.repaired),
-            ("planned", later.planned),
-        )
-        if found is not None
-    }
+    """How many servers of each kind fit in each group, if only servers of this kind are made."""
+    grounds = grounds_of(asked, facts, later)
     every = places(facts)
     rows = [row for kind in asked for row in _rows(kind, grounds, every, by)]
     unknown = tuple(row.name for row in unknown_hosts(facts))
@@ -136,6 +132,13 @@ def ground(facts: Facts, requests: Iterable[CandidateRequest]) -> Ground:
     return Ground(facts, view, in_order(places(facts), view))
 
 
+def grounds_of(asked: Iterable[Asked], facts: Facts, later: Later) -> Mapping[str, Ground]:
+    """The ground at each time that is asked for: `now`, `repaired`, `planned`."""
+    requests = [kind.request for kind in asked]
+    times = (("now", facts), ("repaired", later.repaired), ("planned", later.planned))
+    return {name: ground(found, requests) for name, found in times if found is not None}
+
+
 def groups_of(place: Place, by: By) -> tuple[str, ...]:
     """The groups that a host is in; of aggregates there may be several, or none."""
     match by:
@@ -154,21 +157,27 @@ def groups_of(place: Place, by: By) -> tuple[str, ...]:
 def _rows(
     asked: Asked, grounds: Mapping[str, Ground], every: Sequence[Place], by: By
 ) -> Iterator[Row]:
-    names = sorted({name for place in every for name in groups_of(place, by)}) or [""]
     whole = {time: fill(asked, ground) for time, ground in grounds.items()}
     counts = {time: _by_group(asked, grounds[time], by, found) for time, found in whole.items()}
     binds = _binds(asked, grounds["now"], whole["now"], by)
-    for place in every:
-        if place.left_out is not None:
-            for name in groups_of(place, by):
-                binds[name][Bind.LEFT_OUT, place.left_out] += 1
-    gaps = asked.gaps | _gaps_of(asked, grounds["now"].facts)
-    for name in names:
+    gaps = gaps_of(asked, grounds["now"].facts)
+    for name, left_out in left_out_of(every, by).items():
         of_group = {time: _count(found.get(name, ())) for time, found in counts.items()}
         yield Row(
             asked, name, of_group["now"], of_group.get("repaired"), of_group.get("planned"),
-            binds.get(name, {}), gaps,
+            binds.get(name, Counter()) + left_out, gaps,
         )  # fmt: skip
+
+
+def left_out_of(every: Iterable[Place], by: By) -> dict[str, Counter[Binding]]:
+    """Every group, by name: how many of its hosts are left out, and why."""
+    found: dict[str, Counter[Binding]] = {}
+    for place in every:
+        for name in groups_of(place, by):
+            counts = found.setdefault(name, Counter())
+            if place.left_out is not None:
+                counts[Bind.LEFT_OUT, place.left_out] += 1
+    return dict(sorted(found.items())) or {"": Counter()}
 
 
 def _count(fittings: Iterable[Fitting]) -> Count:
@@ -238,10 +247,10 @@ def _capped(found: Fitting, asked: Asked, place: Place, facts: Facts) -> Fitting
     return Fitting(fits, Bind.NUMA) if fits < found.count else found
 
 
-def _gaps_of(asked: Asked, facts: Facts) -> frozenset[Gap]:
-    """What this kind of server needs and this cloud does not say."""
+def gaps_of(asked: Asked, facts: Facts) -> frozenset[Gap]:
+    """What this kind of server needs and is not known, also because this cloud does not say it."""
     unread = asked.numa is not None and not facts.has(NUMA_TOPOLOGIES)
-    return frozenset({Gap.NUMA_NOT_READ} if unread else ())
+    return asked.gaps | ({Gap.NUMA_NOT_READ} if unread else frozenset())
 
 
 def _binds(

@@ -7,6 +7,7 @@ from typing import Any
 
 from trueup.capacity import words
 from trueup.capacity.counting import Capacity, Count, Row
+from trueup.capacity.fragments import unusable
 from trueup.capacity.relocation import Failure
 from trueup.reconcile.report.audit_document import moment
 from trueup.reconcile.report.reasons import in_words
@@ -25,14 +26,15 @@ def capacity_document(
         "trueup": version,
         "taken_at": moment(taken_at),
         "complete": complete,
-        "policy": words.POLICY,
+        "policy": words.policy(found),
         "by": found.by.value,
         "hosts": {
             "counted": len(found.places) - sum(found.left_out.values()),
             "left_out": {why.value: number for why, number in sorted(found.left_out.items())},
             "not_read": list(found.unknown_hosts),
         },
-        "flavors": [_row(row) for row in found.rows],
+        "flavors": [_row(row, found) for row in found.rows],
+        "mix": dict(found.mix) or None,
         "refused": [
             {"name": refused.name, "reason": in_words(refused.reason)}
             for refused in found.not_askable
@@ -65,7 +67,8 @@ def failures_document(
     }
 
 
-def _row(row: Row) -> Document:
+def _row(row: Row, found: Capacity) -> Document:
+    free = {} if found.mix else unusable(row, found.free)
     return {
         "name": row.asked.name,
         "group": row.group or None,
@@ -73,6 +76,8 @@ def _row(row: Row) -> Document:
         "now": _count(row.now),
         "after_repair": _count(row.repaired or row.now),
         "after_plan": _count(row.planned) if row.planned else None,
+        "free": {name: number for name, (number, _) in free.items()},
+        "unusable": {name: number for name, (_, number) in free.items()},
         "at_most": bool(row.gaps),
         "not_counted": [gap.value for gap in sorted(row.gaps)],
         "binds": [

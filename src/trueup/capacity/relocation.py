@@ -10,20 +10,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from trueup.capacity.asked import Asked, Gap, NotAskable, asked_of_instance
-from trueup.capacity.counting import (
-    NUMA_TOPOLOGIES,
-    Bind,
-    Binding,
-    By,
-    Ground,
-    first_bindings,
-    ground,
-    groups_of,
-)
-from trueup.capacity.numa import HostCells
-from trueup.capacity.places import Place, cells_of, places
-from trueup.capacity.room import Claim, Room, Search, claims_of
-from trueup.model.requests import CandidateRequest
+from trueup.capacity.counting import Binding, By, ground, groups_of
+from trueup.capacity.filling import Filling
+from trueup.capacity.places import Place, places
 from trueup.reconcile.facts import Facts, Instance
 from trueup.reconcile.reasons import Reason
 
@@ -97,7 +86,7 @@ def survived(facts: Facts, number: int, by: By = By.CLOUD) -> tuple[Failure, ...
     """
     load = Counter[str]()
     for row in facts.alive.values():
-        load[row.host or ""] += _size(row)
+        load[row.host or ""] += size_of(row)
     groups: dict[str, set[str]] = defaultdict(set)
     for place in places(facts):
         for name in groups_of(place, by):
@@ -122,10 +111,11 @@ def _servers(facts: Facts, hosts: Iterable[str]) -> list[Instance]:
     """The servers of these hosts, the largest first: they find room least easily."""
     wanted = frozenset(hosts)
     rows = [row for row in facts.alive.values() if row.host in wanted]
-    return sorted(rows, key=lambda row: (-_size(row), row.name, row.uuid))
+    return sorted(rows, key=lambda row: (-size_of(row), row.name, row.uuid))
 
 
-def _size(server: Instance) -> int:
+def size_of(server: Instance) -> int:
+    """Its memory: large servers find room least easily."""
     return server.flavor.memory_mb if server.flavor else 0
 
 
@@ -147,14 +137,13 @@ class _Relocation:
 
     def __init__(self, facts: Facts, servers: Iterable[Instance]) -> None:
         self._asked = {row.uuid: asked_of_instance(row) for row in servers}
-        found = {asked.request for asked in self._asked.values() if isinstance(asked, Asked)}
-        self._ground: Ground = ground(facts, found)
-        self._room = Room(self._ground.view)
-        self._searches = {request: self._room.search(request) for request in found}
-        self._cells: dict[str, HostCells | None] = {}
-        self._claims: list[Claim] = []
-        self._added = Counter[str]()
-        self._full = set[tuple[CandidateRequest, int]]()
+        kinds = [asked for asked in self._asked.values() if isinstance(asked, Asked)]
+        self._ground = ground(facts, {kind.request for kind in kinds})
+        self._filling = Filling(self._ground, kinds)
+
+    def take_back(self) -> None:
+        """Undo all moves so far, of servers that were not released."""
+        self._filling.take_back()
 
     def moves(
         self, servers: Sequence[Instance], gone: Collection[str], *, released: bool
@@ -171,14 +160,6 @@ class _Relocation:
             self._move(server, targets[self._home(server)], released) for server in servers
         )
 
-    def take_back(self) -> None:
-        """Undo all moves so far, of servers that were not released."""
-        for claim in self._claims:
-            self._room.release(claim)
-        self._claims, self._cells = [], {}
-        self._added.clear()
-        self._full.clear()
-
     def _home(self, server: Instance) -> tuple[str, str]:
         """The cell and the zone that a server stays in."""
         facts = self._ground.facts
@@ -190,56 +171,13 @@ class _Relocation:
         asked = self._asked[server.uuid]
         if isinstance(asked, NotAskable):
             return Move(server, reason=asked.reason)
-        search = self._searches[asked.request]
-        place = self._placed(asked, search, targets, released) if search else None
-        devices = bool(server.pci_requests or server.ports_holding)
+        place = self._filling.on_first(asked, targets)
         if place is None:
-            return Move(server, binds=self._binds(asked, targets))
+            return Move(server, binds=self._filling.binds(asked, targets))
         if released:
-            held = self._ground.facts.consumers.get(server.uuid, {})
-            self._room.release(tuple(claims_of(held, self._ground.view)))
+            self._filling.release(server.uuid)
+        devices = bool(server.pci_requests or server.ports_holding)
         return Move(server, place.host, gaps=asked.gaps, has_devices=devices)
-
-    def _placed(
-        self, asked: Asked, search: Search, targets: Sequence[tuple[Place, int]], released: bool
-    ) -> Place | None:
-        """The first host with room, which it then has less of."""
-        for place, root in targets:
-            # PERF: as long as nothing is released, a host that had no room has none.
-            if (asked.request, root) in self._full:
-                continue
-            claim = self._claimed(asked, search, place, root)
-            if claim is not None:
-                self._claims.append(claim)
-                self._added[place.provider] += 1
-                return place
-            if not released and asked.numa is None:
-                self._full.add((asked.request, root))
-        return None
-
-    def _claimed(self, asked: Asked, search: Search, place: Place, root: int) -> Claim | None:
-        if place.servers_max is not None and self._added[place.provider] >= place.servers_max:
-            return None
-        claim = self._room.place(search, root)
-        if claim is None or asked.numa is None or not self._ground.facts.has(NUMA_TOPOLOGIES):
-            return claim
-        if place.provider not in self._cells:
-            self._cells[place.provider] = cells_of(place, self._ground.facts)
-        cells = self._cells[place.provider]
-        if cells is not None and cells.place(asked.numa):
-            return claim
-        self._room.release(claim)
-        return None
-
-    def _binds(self, asked: Asked, targets: Sequence[tuple[Place, int]]) -> Mapping[Binding, int]:
-        """What keeps a server away from how many of these hosts."""
-        roots = [root for _, root in targets]
-        found = Counter(first_bindings(asked.request, self._room.view, roots).values())
-        beyond = found.pop((Bind.TOGETHER, ""), 0)
-        if beyond:
-            # Placement would have let it in.
-            found[(Bind.NUMA if asked.numa else Bind.SERVERS_MAX), ""] = beyond
-        return found
 
 
 def _zones(facts: Facts) -> dict[str, str]:

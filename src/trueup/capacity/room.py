@@ -112,7 +112,7 @@ class Room:
         for slot, positions in zip(search.slots, offers, strict=True):
             # No other host uses what several providers of this host alone can give.
             for position in self._sharing.intersection(positions):
-                self._take([(position, name, n * found.count) for name, n in slot.resources])
+                self.take([(position, name, n * found.count) for name, n in slot.resources])
         return found
 
     def counts(self, search: Search) -> dict[int, Fitting] | None:
@@ -150,12 +150,12 @@ class Room:
             for slot, position in zip(search.slots, candidate, strict=True)
             for name, amount in slot.resources
         )
-        self._take(claim)
+        self.take(claim)
         return claim
 
     def release(self, claim: Claim) -> None:
         """Give back what a server holds; searches that were made before miss that."""
-        self._take([(position, name, -amount) for position, name, amount in claim])
+        self.take([(position, name, -amount) for position, name, amount in claim])
 
     def free(self, position: int, name: str) -> int:
         """How much is left of a class of a provider; 0 if it has none."""
@@ -246,7 +246,8 @@ class Room:
     def _takes_of(self, root: int, candidate: Candidate) -> bool:
         return any(self.view.forest.roots.item(position) == root for position in candidate)
 
-    def _take(self, claim: Sequence[tuple[int, str, int]]) -> None:
+    def take(self, claim: Sequence[tuple[int, str, int]]) -> None:
+        """Let a server hold this."""
         for position, name, amount in claim:
             entry = self._entries.get(name, {}).get(position)
             if entry is not None:

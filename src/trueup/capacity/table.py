@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from trueup.capacity import words
 from trueup.capacity.counting import By, Capacity, Count, Row
+from trueup.capacity.fragments import Gains, unusable
 from trueup.capacity.relocation import Failure, Move
 from trueup.reconcile.report.tables import Cell, Columns, Table
 
@@ -42,6 +43,25 @@ def _fits(row: Row, count: Count | None) -> Cell:
     return f"at most {count.fits}" if row.gaps else count.fits
 
 
+def unusable_columns(by: By) -> Columns:
+    """The columns of what is free and of no use, for groups of this kind."""
+    group = (_GROUPS[by],) if by in _GROUPS else ()
+    return ("Flavor", *group, "Class", "Free", "Usable", "Free but unusable")
+
+
+def unusable_table(found: Capacity) -> Table:
+    """A row for each class of each kind of server in each group."""
+    return unusable_columns(found.by), [
+        (
+            row.asked.name, *((row.group or "none",) if found.by in _GROUPS else ()),
+            name, free, free - rest, rest,
+        )
+        for row in found.rows
+        for name, (free, rest) in unusable(row, found.free).items()
+    ]  # fmt: skip
+
+
+GAINS_COLUMNS = ("Server", "UUID", "From", "To", "Fits then")
 MOVES_COLUMNS = ("Server", "UUID", "From", "To", "Remark")
 FAILURES_COLUMNS = ("Group", "Hosts that fail", "Servers", "Without a place", "Which, and why")
 
@@ -51,6 +71,15 @@ def moves_table(moves: Iterable[Move]) -> Table:
     return MOVES_COLUMNS, [
         (row.server.name, row.server.uuid, row.server.host or "", row.to or "", words.move(row))
         for row in moves
+    ]
+
+
+def gains_table(found: Gains) -> Table:
+    """A row for each move, in their order."""
+    return GAINS_COLUMNS, [
+        (server.name, server.uuid, server.host or "", gain.move.to or "", gain.fits)
+        for gain in found.moves
+        for server in (gain.move.server,)
     ]
 
 

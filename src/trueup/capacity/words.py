@@ -11,6 +11,10 @@ from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.wording import counted
 
 POLICY = "Each flavor is counted alone. Hosts are filled one after the other, the emptiest first."
+MIX_POLICY = (
+    "Servers are made in turn, {}, until one has no place. "
+    "Each goes to the first host with room, the emptiest first."
+)
 LEFT_OUT = {
     LeftOut.DISABLED: "disabled",
     LeftOut.DOWN: "down",
@@ -34,7 +38,23 @@ _BINDS = {
     Bind.NUMA: "NUMA cells",
     Bind.SERVERS_MAX: "max_instances_per_host of an aggregate",
     Bind.TOGETHER: "no provider for all groups together",
+    Bind.MIX: "{} has its turn, and no place",
 }
+
+
+def policy(found: Capacity) -> str:
+    """How servers were packed."""
+    if not found.mix:
+        return POLICY
+    return MIX_POLICY.format(", ".join(f"{number} {name}" for name, number in found.mix.items()))
+
+
+def whole_mixes(found: Capacity) -> Mapping[str, int]:
+    """By group: how often the whole mix fits."""
+    fits: dict[str, list[int]] = {}
+    for row in found.rows:
+        fits.setdefault(row.group, []).append(row.now.fits // found.mix[row.asked.name])
+    return {group: min(numbers) for group, numbers in fits.items()}
 
 
 def binding(one: Binding) -> str:

@@ -19,10 +19,11 @@ from trueup.cli.outcomes import (
     tell_verified,
 )
 from trueup.cli.terminal.progress import Report, say
+from trueup.cli.trail import NO_TRAIL, Trail
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.runs import ALL_STEPS, Chosen, Run, applied, continued, undone
-from trueup.reconcile.runs.journal import StepOutcome
+from trueup.reconcile.runs.journal import Approval, StepOutcome
 from trueup.reconcile.runs.pace import ONE_BY_ONE, Pace
 from trueup.reconcile.runs.verification import repaired, verify
 from trueup.reconcile.sources.cloud import Cloud
@@ -75,7 +76,8 @@ class Driver:
     """Where a command writes, how fast, and what it tells to do about steps that were not done.
 
     `whole`: a run of which a step was refused is taken back by the command, so it is told of a
-    service that refuses our credentials. Every other error is raised.
+    service that refuses our credentials. Every other error is raised. `approvals`: who approved the
+    plan that is applied. `trail`: who is told of each run.
     """
 
     cloud: Cloud
@@ -84,13 +86,15 @@ class Driver:
     pace: Pace = ONE_BY_ONE
     again: Again = OF_A_COMMAND
     whole: bool = False
+    approvals: tuple[Approval, ...] = ()
+    trail: Trail = NO_TRAIL
 
     def apply(self, plan: Plan) -> Driven:
         """Apply a plan, or go on with its run. Raises as `applied`, and what its outcomes raise."""
         if not plan.steps:
             say("The plan has no steps: nothing is written.")
             return NOTHING
-        with applied(plan, self.cloud, self.folder, self.pace) as run:
+        with applied(plan, self.cloud, self.folder, self.pace, self.approvals) as run:
             return self.followed(run)
 
     def go_on(self, name: str) -> Driven:
@@ -116,9 +120,11 @@ class Driver:
         if run.finished:
             say(f"Run {run.name} was finished before; nothing is written now.")
         try:
-            for outcome in run.outcomes:
-                outcomes.append(outcome)
-                self.report("steps", len(outcomes), run.steps)
+            with self.trail.of(run.journal, self.folder) as send:
+                for outcome in run.outcomes:
+                    outcomes.append(outcome)
+                    send(outcome)
+                    self.report("steps", len(outcomes), run.steps)
         except BaseException as stop:
             attempted = run.attempted()
             steps = counted(run.steps, "step")

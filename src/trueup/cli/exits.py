@@ -9,18 +9,19 @@ from trueup.cli import muting, outcomes
 from trueup.cli.terminal import options
 from trueup.cli.terminal.extras import how_to_install
 from trueup.exit_codes import ExitCode
-from trueup.reconcile import audit, files, plan
+from trueup.reconcile import audit, files, plan, sinks
 from trueup.reconcile.collect import selection
 from trueup.reconcile.copies import ledger_copy, rehearse
-from trueup.reconcile.plan import plan_file
+from trueup.reconcile.plan import plan_file, policy_file, rulings
 from trueup.reconcile.report import story_subjects
 from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.runbooks import ghosts, rebuild
-from trueup.reconcile.runs import journal, journals, undo, verification
+from trueup.reconcile.runs import approvals, journal, journals, undo, verification
 from trueup.reconcile.sources import errors as cloud
 from trueup.reconcile.sources.nova.contract import API_CELL
 from trueup.reconcile.verdicts import acknowledgement_file
 from trueup.reconcile.watch import errors as watch
+from trueup.reconcile.wording import counted
 from trueup.web import errors as web
 
 _NO_DOMAIN = "no hypervisor that answered has a domain of a deleted instance with it"
@@ -28,6 +29,7 @@ _NO_DOMAIN = "no hypervisor that answered has a domain of a deleted instance wit
 _MADE_BY = {
     "audit": "trueup audit --save FILE",
     "copy of a ledger": "trueup ledger export",
+    "log of messages": "--send-to file:PATH",
     "plan": "trueup plan --out FILE",
     "snapshot": "trueup snapshot save FILE",
 }
@@ -62,6 +64,17 @@ def _of_another_cloud(refused: plan.PlanForeign) -> str:
     return (
         f"the plan is for another cloud: its cells are {', '.join(refused.planned)}, "
         f"and this cloud has {', '.join(refused.found)}. Name the right nova.conf with --nova-conf."
+    )
+
+
+def _not_approved(refused: approvals.NotApproved) -> str:
+    """Why the approvals of a plan do not suffice, and what each refused signature is."""
+    found = ", ".join(one.by for one in refused.approvals) or "nobody else"
+    reasons = "".join(f" A signature does not count: {in_words(one)}." for one in refused.refused)
+    return (
+        f"the plan needs the approval of {counted(refused.needed, 'person')} who do not "
+        f"apply it themselves, and has that of {found}.{reasons} Nothing is written. "
+        "Approve it with 'trueup approve PLAN --key FILE', then apply it."
     )
 
 
@@ -102,6 +115,7 @@ _SILENT: dict[cloud.Cause, Callable[[cloud.Unreachable], str]] = {
 _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     ModuleNotFoundError: (ExitCode.USAGE, how_to_install),
     outcomes.NotAgreed: (ExitCode.USAGE, lambda e: "nothing is written."),
+    sinks.SinkInvalid: (ExitCode.USAGE, lambda e: f"{e.text}: {e.reason}."),
     options.OptionRefused: (ExitCode.USAGE, lambda e: f"{e.option}: {e.reason}."),
     rebuild.EvidenceIncomplete: (
         ExitCode.INCOMPLETE,
@@ -399,6 +413,42 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     undo.UndoOpen: (
         ExitCode.SOME_REFUSED,
         lambda e: f"run {e.run} may still take back step {e.step}. Try again in two minutes.",
+    ),
+    approvals.KeygenFailed: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"ssh-keygen: {e.reason}. Nothing is written. Trueup needs ssh-keygen of OpenSSH "
+            "(package openssh-client), and a key and revoked keys that can be read."
+        ),
+    ),
+    approvals.NotApproved: (ExitCode.USAGE, _not_approved),
+    rulings.StepForbidden: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"{e.ruling.rule} of the policy {e.ruling.policy} never permits step {e.step}. Nothing "
+            "is written. Make a new plan, which leaves it out; 'trueup policy show PLAN' says more."
+        ),
+    ),
+    rulings.WritesClosed: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"the policy {e.policy} is closed: {in_words(e.reason)}. Nothing more is written. "
+            "Apply the same plan again when it is open, or make a new plan then."
+        ),
+    ),
+    outcomes.PolicyAsks: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"{e.rule} of the policy {e.policy} asks a person, and nobody can be asked here. "
+            "Nothing is written. Apply the plan at a terminal, without --yes."
+        ),
+    ),
+    policy_file.PolicyInvalid: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"the policy {e.path} cannot be used: {e.reason}. Nothing is written. "
+            f"Correct it, then check it with 'trueup policy check {e.path}'."
+        ),
     ),
     journal.JournalDamaged: (
         ExitCode.USAGE,

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trueup.cli.terminal.progress import say
+from trueup.cli.trail import add_trail_options
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.changes import not_restorable, permanent
 from trueup.reconcile.defects import DEFECTS
-from trueup.reconcile.plan import LEFT_OUT, Direction, Only, Plan
+from trueup.reconcile.plan import LEFT_OUT, Direction, Only, Plan, Ruling
+from trueup.reconcile.plan.policy_file import MACHINE
 from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.runs import INTERVAL_SECONDS, Planned, Run
 from trueup.reconcile.runs.journal import Journal, StepOutcome, done_by_reason
@@ -32,6 +34,14 @@ SLOW_AFTER_SECONDS = 2.0
 @dataclass(eq=False)
 class NotAgreed(Exception):
     """The operator was asked, and did not say yes."""
+
+
+@dataclass(eq=False)
+class PolicyAsks(Exception):
+    """This rule of a policy wants a person to say yes, and there is none to ask."""
+
+    rule: str
+    policy: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +96,10 @@ _AFTER_THE_WRITE = {
 
 
 def tell_verified(rows: Sequence[Verified]) -> None:
-    """Say which findings are there again, or still, although their steps are done."""
+    """Say how many findings are gone, and which are there although their steps are done."""
+    if gone := [row for row in rows if row.state is State.GONE]:
+        are = "is" if len(gone) == 1 else "are"
+        say(f"Read again after the write: {counted(len(gone), 'finding')} {are} gone.")
     for row in rows:
         if words := _AFTER_THE_WRITE.get(row.state):
             found = row.others[0] if row.state is State.OTHER else row.finding
@@ -216,6 +229,18 @@ def only_of(arguments: argparse.Namespace) -> Only:
     return Only(frozenset(arguments.only), arguments.direction)
 
 
+def add_policy_option(parser: argparse._ActionsContainer) -> None:
+    """--policy, for the commands that plan and apply."""
+    parser.add_argument(
+        "--policy",
+        metavar="FILE",
+        type=Path,
+        action="append",
+        default=[],
+        help=f"obey this policy too, besides {MACHINE} where that exists",
+    )
+
+
 def add_interval_option(parser: argparse._ActionsContainer) -> None:
     """--interval, for the commands that observe twice."""
     parser.add_argument(
@@ -229,6 +254,7 @@ def add_interval_option(parser: argparse._ActionsContainer) -> None:
 
 def add_writing_options(parser: argparse.ArgumentParser) -> None:
     """--yes, and how steps are written, for the commands that write."""
+    add_trail_options(parser)
     parser.add_argument(
         "--yes", action="store_true", help="write without asking; in a pipe nothing is asked anyway"
     )
@@ -281,6 +307,15 @@ def ask(arguments: argparse.Namespace, plan: Plan, cloud: Cloud) -> None:
     )
 
 
+def refuse_unasked(arguments: argparse.Namespace, rulings: Iterable[Ruling]) -> None:
+    """Raise PolicyAsks if a policy wants a person asked, and `ask` would ask nobody."""
+    if not arguments.yes and _at_terminal():
+        return
+    for ruling in rulings:
+        if ruling.decision == "ask":
+            raise PolicyAsks(ruling.rule, ruling.policy)
+
+
 def ask_undo(arguments: argparse.Namespace, journal: Journal) -> None:
     """Ask once, at a terminal, whether a run is to be taken back. Raises NotAgreed."""
     steps = arguments.step or [pair for pair in journal.in_place if not pair[1].contested]
@@ -308,9 +343,13 @@ def tell_plan(planned: Planned) -> None:
 
 
 def _ask(arguments: argparse.Namespace, question: str) -> None:
-    if arguments.yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if arguments.yes or not _at_terminal():
         return
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise NotAgreed
+
+
+def _at_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()

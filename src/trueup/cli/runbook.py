@@ -21,6 +21,7 @@ from trueup.cli.outcomes import (
 )
 from trueup.cli.terminal.options import OptionRefused
 from trueup.cli.terminal.progress import progress, say, wait
+from trueup.cli.trail import add_trail_options, trail_of
 from trueup.cli.verb import CloudVerb, add_state_option
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.audit import refuse_interval
@@ -72,6 +73,7 @@ class RunbookVerb(DocumentVerb, CloudVerb):
         add_limit_option(parser)
         add_audit_options(parser)
         add_state_option(parser)
+        add_trail_options(parser)
         return parser
 
     def check(self, arguments: argparse.Namespace) -> None:
@@ -104,8 +106,9 @@ class RunbookVerb(DocumentVerb, CloudVerb):
         refuse_interval(interval)
         if arguments.out:
             refuse_unwritable(arguments.out)
+        trail = trail_of(arguments)
         with self.cloud(arguments) as cloud, progress() as report:
-            driver = Driver(cloud, arguments.state_dir, report, whole=self.whole)
+            driver = Driver(cloud, arguments.state_dir, report, whole=self.whole, trail=trail)
             if view := self._go_on(arguments, driver):
                 self._view = view
                 return runbook_table(view)

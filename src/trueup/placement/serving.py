@@ -25,6 +25,7 @@ from trueup.placement import app, config
 from trueup.placement.api.access import OPEN_PATHS
 from trueup.placement.app import PlacementApplication
 from trueup.placement.config import ConfigurationUnusable, Settings
+from trueup.placement.middleware import silent_connections
 from trueup.placement.middleware.request_buffering import SPARE_THREADS, RequestBuffering
 from trueup.placement.store import migrations
 from trueup.placement.store.engine import availability
@@ -139,18 +140,19 @@ def serve(service: Service, listen: ListenOptions, say: Callable[[str], None]) -
     _try(service, address, listen)
     server = _server(listen, address)
     server.on_startup(functools.partial(say, _greeting(service, address, listen.port)))
-    build = functools.partial(_build_in_worker, service, listen.threads)
+    build = functools.partial(_build_in_worker, service, listen)
     # A partial and not a closure: workers may start without a copy of this process's memory.
     server.serve(target_loader=build, wrap_loader=False)
 
 
-def _build_in_worker(service: Service, threads: int) -> RequestBuffering:
+def _build_in_worker(service: Service, listen: ListenOptions) -> RequestBuffering:
     # A forked worker has the signal handlers of its parent until granian sets its own: a SIGTERM
     # would have no effect until then.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     length_max = config.read(service.source()).body_length_max
-    application = RequestBuffering(service.build(), threads, length_max, OPEN_PATHS)
+    application = RequestBuffering(service.build(), listen.threads, length_max, OPEN_PATHS)
+    silent_connections.watch(listen.port)
     _signals.set_sync_signals = functools.partial(
         _end_at_the_first, _signals.set_sync_signals, application
     )

@@ -26,7 +26,7 @@ class FileUnwritable(Exception):
     reason: str
 
 
-Kind = Literal["audit", "copy of a ledger", "plan", "snapshot"]
+Kind = Literal["audit", "copy of a ledger", "log of messages", "plan", "snapshot"]
 
 
 @dataclass(eq=False)

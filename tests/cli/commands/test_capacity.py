@@ -110,6 +110,28 @@ def test_the_groups_of_hosts_add_up(reporting):
         assert sum(one["hosts"] for one in counts) == whole["hosts"]
 
 
+def test_what_is_free_and_of_no_use(reporting):
+    flavor = said("--flavor", "lab.huge")
+    ran = trueup("capacity", "--flavor", "lab.huge", "--unusable", "-f", "json", "-c", "Class",
+                 "-c", "Free", "-c", "Usable")  # fmt: skip
+    rows = {row["Class"]: (row["Free"], row["Usable"]) for row in ran.json()}
+    assert rows == {
+        name: (flavor["free"][name], flavor["now"]["fits"] * amount)
+        for name, amount in HUGE.items()
+    }
+    assert flavor["unusable"] == {name: free - usable for name, (free, usable) in rows.items()}
+
+
+def test_a_mix(reporting):
+    ran = trueup("capacity", "--mix", "lab.huge=2,lab.tiny=1", "-f", "json")
+    assert (ran.code, ran.json()["mix"]) == (0, {"lab.huge": 2, "lab.tiny": 1}), ran.err
+    huge, tiny = (flavor["now"]["fits"] for flavor in ran.json()["flavors"])
+    assert 0 < huge <= said("--flavor", "lab.huge")["now"]["fits"]
+    assert 0 <= huge - 2 * tiny <= 2
+    assert f"In all: the whole mix fits {tiny} time" in ran.err
+    STRICT.validate(ran.json())
+
+
 def test_plain_amounts_and_traits(reporting):
     ran = trueup("capacity", "--resources", "VCPU=1,MEMORY_MB=512", "--trait", "HW_CPU_X86_AVX2")
     assert ran.code == 0
@@ -150,9 +172,12 @@ def test_a_silent_cell_gives_its_code(reporting):
     [
         (("--flavor", "m1.none"), "m1.none is no flavor; known: lab.huge, "),
         (("--trait", "CUSTOM_FAST"), "only of use with --resources"),
-        (("--resources", "VCPU"), "is not CLASS=N"),
-        (("--resources", "VCPU=0"), "is not CLASS=N"),
-        (("--resources", "cpu=1"), "is not CLASS=N"),
+        (("--resources", "VCPU"), "is not NAME=N"),
+        (("--resources", "VCPU=0"), "is not NAME=N"),
+        (("--resources", "cpu=1"), "'cpu' is no resource class"),
+        (("--mix", "lab.huge"), "is not NAME=N"),
+        (("--unusable", "--mix", "lab.huge=1"), "leave out --survive, --mix and --plan"),
+        (("--mix", "m1.none=1"), "m1.none is no flavor; known: lab.huge, "),
     ],
 )
 def test_what_cannot_be_counted_is_refused(reporting, words, reason):
@@ -212,7 +237,8 @@ def test_failures_that_cannot_be_absorbed(reporting):
         (("--ratio", "VCPU=-1"), "makes no sense"),
         (("--survive", "0"), "1 or more"),
         (("--survive", "1", "--flavor", "lab.huge"), "about the servers that there are"),
-        (("--resources", "VCPU=1", "--flavor", "lab.huge"), "not both"),
+        (("--resources", "VCPU=1", "--flavor", "lab.huge"), "only one"),
+        (("--mix", "lab.huge=1", "--flavor", "lab.huge"), "only one"),
     ],
 )
 def test_what_cannot_be_assumed_is_refused(reporting, words, reason):

@@ -3,8 +3,9 @@
 
 import pytest
 
-from tests.cli.commands.test_capacity import reporting
+from tests.cli.commands.test_capacity import reporting, said
 from tests.cli.running import trueup
+from tests.reconcile.small import Small
 
 __all__ = ["reporting"]
 
@@ -19,16 +20,20 @@ def test_the_servers_of_a_host_can_go_where_it_says(reporting):
         if not row["To"]:
             assert row["Remark"]
             continue
-        held = reporting.holding(row["UUID"])
-        [(source, amounts)] = held["allocations"].items()
-        [target] = reporting.sql(
-            "placement", "SELECT uuid FROM resource_providers WHERE name = ?",
-            f"{row['To']}.lab.example",
-        )  # fmt: skip
-        moved = {target["uuid"]: {"resources": amounts["resources"]}}
-        assert source != target["uuid"]
-        body = held | {"allocations": moved}
-        assert reporting.call("PUT", f"/allocations/{row['UUID']}", body).status_code == 204
+        move(reporting, row)
+
+
+def move(small: Small, row: dict[str, str]) -> None:
+    held = small.holding(row["UUID"])
+    [(source, amounts)] = held["allocations"].items()
+    [target] = small.sql(
+        "placement", "SELECT uuid FROM resource_providers WHERE name = ?",
+        f"{row['To']}.lab.example",
+    )  # fmt: skip
+    moved = {target["uuid"]: {"resources": amounts["resources"]}}
+    assert source != target["uuid"]
+    body = held | {"allocations": moved}
+    assert small.call("PUT", f"/allocations/{row['UUID']}", body).status_code == 204
 
 
 def test_no_host_is_over_full(reporting):
@@ -36,11 +41,40 @@ def test_no_host_is_over_full(reporting):
     assert (ran.code, ran.json()) == (0, [])
 
 
+def test_moves_make_room_for_a_flavor(reporting):
+    before = said("--flavor", "lab.huge")["now"]["fits"]
+    ran = trueup("capacity", "drain", "--for", "lab.huge", "-f", "json")
+    assert (ran.code, f"{before} of lab.huge fit now" in ran.err) == (0, True), ran.err
+    for row in ran.json():
+        move(reporting, row)
+        assert said("--flavor", "lab.huge")["now"]["fits"] == row["Fits then"]
+
+
+def test_traits_that_flavors_name_are_read(reporting, monkeypatch):
+    """A Placement without Trueup's export gives no other traits than those that are judged."""
+    monkeypatch.setattr("trueup.reconcile.sources.placement.export.EXPORT", "/nothing")
+    before = {row["Server"]: row["To"] for row in moves("compute-02")}
+    for cell in ("nova_cell1", "nova_cell2"):
+        # A trait that every host has.
+        reporting.sql(
+            cell,
+            "UPDATE instance_extra SET flavor = replace(flavor, ?, ?)",
+            '"extra_specs": {}',
+            '"extra_specs": {"trait:HW_CPU_X86_AVX2": "required"}',
+        )
+    assert {row["Server"]: row["To"] for row in moves("compute-02")} == before
+
+
+def moves(host: str) -> list[dict[str, str]]:
+    return trueup("capacity", "drain", host, "-f", "json").json()
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        ((), "name a host, or use this option"),
-        (("compute-01", "--over-full"), "name a host, or use this option"),
+        ((), "name a host, or --over-full, or --for"),
+        (("compute-01", "--over-full"), "only one"),
+        (("--for", "m1.none"), "m1.none is no flavor; known: lab.huge"),
         (("h9",), "h9 is no compute host; known: compute-01"),
     ],
 )

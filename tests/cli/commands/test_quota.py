@@ -55,6 +55,13 @@ def test_what_a_missing_and_a_phantom_claim_change(small, nova_conf):
     assert one == {key: row for key, row in every.items() if key[0] == orphaned}
 
 
+def test_a_project_that_nothing_has_is_no_project_without_faults(small, nova_conf):
+    project = project_of(small, "missing-allocation")
+    ran = trueup("quota", "--project", project[:-1])
+    assert (ran.code, ran.out) == (ExitCode.USAGE, "")
+    assert f"Did you mean {project}" in ran.err
+
+
 def test_over_the_api_placement_is_asked_for_each_project(small_on, monkeypatch):
     small = small_on("upstream")
     monkeypatch.setenv("TRUEUP_NOVA_CONF", str(small.nova_conf))

@@ -7,6 +7,11 @@ from tests.cli.running import Ran, trueup
 from trueup.exit_codes import ExitCode
 
 GROUP = "6f1b1f3e-1f9c-4c39-9d1c-1d0e4ff1a111"
+EARLIER, BEFORE, AFTER = (f"202{year}-01-01 00:00:00.000000" for year in range(3))
+NOTHING_SINCE = (
+    "Since then 0 compute nodes came, 0 compute nodes went. "
+    "Written in Placement: 0 consumers, and inventories of 0 providers."
+)
 
 
 @pytest.fixture
@@ -101,15 +106,25 @@ def test_a_resize_asks_for_another_flavor(small, why):
     assert "Placement refuses the query, so Nova finds no host: No such trait(s)" in err
 
 
-def test_the_fault_and_what_came_since(small, why, server):
-    cell = cell_of(small, server)
+def test_the_fault_and_what_changed_since(small, why, server):
     columns = "instance_uuid, created_at, message, code, deleted"
     fault = f"INSERT INTO instance_faults ({columns}) VALUES (?, ?, 'No valid host', 500, 0)"
-    small.sql(cell, fault, server, "2020-01-01 00:00:00.000000")
-    small.sql(cell, "UPDATE compute_nodes SET created_at = '2021-01-01 00:00:00.000000'")
+    small.sql(cell_of(small, server), fault, server, BEFORE)
+    for cell in ("nova_cell1", "nova_cell2"):
+        small.sql(cell, "UPDATE compute_nodes SET created_at = ?", EARLIER)
+    for table in ("allocations", "inventories"):
+        small.sql("placement", f"UPDATE {table} SET created_at = ?, updated_at = NULL", EARLIER)
+    assert NOTHING_SINCE in why().err
+    small.sql("nova_cell1", "UPDATE compute_nodes SET created_at = ? WHERE id = 1", AFTER)
+    gone = "UPDATE compute_nodes SET deleted = id, deleted_at = ? WHERE id = ?"
+    small.sql("nova_cell2", gone, AFTER, 1)
+    held = len(small.sql("placement", "SELECT DISTINCT consumer_id FROM allocations"))
+    small.sql("placement", "UPDATE allocations SET updated_at = ?", AFTER)
+    small.sql("placement", "UPDATE inventories SET created_at = ? WHERE id = 1", AFTER)
     err = why().err
-    assert "'No valid host' at 2020-01-01" in err
-    assert "Since then" in err
+    assert f"'No valid host' at {BEFORE[:19]}" in err
+    assert "Since then 1 compute node came, 1 compute node went." in err
+    assert f"Written in Placement: {held} consumers, and inventories of 1 provider." in err
 
 
 def test_a_silent_cell_makes_the_answer_incomplete(small, why, server):

@@ -9,8 +9,15 @@ from contextlib import closing
 from typing import Any
 from unittest import mock
 
+import pytest
+
 from trueup.placement.middleware import request_buffering
-from trueup.placement.middleware.request_buffering import ANSWERS_MAX, BODIES_MAX, RequestBuffering
+from trueup.placement.middleware.request_buffering import (
+    ANSWERS_MAX,
+    LARGE_BODIES_MAX,
+    SMALL_BODIES_MAX,
+    RequestBuffering,
+)
 
 
 class Held:
@@ -37,25 +44,33 @@ def ask(application: Any, stream: Any, length: str, path: str = "/x") -> tuple[s
     return statuses[0], body
 
 
-def test_bodies_that_do_not_come_leave_the_turn_to_others() -> None:
+@pytest.mark.parametrize(("length", "other"), [("4", ""), ("", "4")])
+def test_bodies_that_do_not_come_leave_the_turn_to_others(length: str, other: str) -> None:
+    """Small ones do not take the place of those that may be large, and the other way around."""
     application = RequestBuffering(echo, turns=1, length_max=100)
-    held = [Held() for _ in range(BODIES_MAX)]
+    held = [Held() for _ in range(SMALL_BODIES_MAX if length else LARGE_BODIES_MAX)]
     answers: list[tuple[str, bytes]] = []
     asking = [
-        threading.Thread(target=lambda body=body: answers.append(ask(application, body, "4")))
+        threading.Thread(target=lambda body=body: answers.append(ask(application, body, length)))
         for body in held
     ]
     for thread, body in zip(asking, held, strict=True):
         thread.start()
         body.is_read.wait()
     assert ask(application, io.BytesIO(), "0") == ("200 OK", b"")
-    assert ask(application, io.BytesIO(b"body"), "4")[0] == "503 Service Unavailable"
+    assert ask(application, io.BytesIO(b"body"), other) == ("200 OK", b"body")
+    assert ask(application, io.BytesIO(b"body"), length)[0] == "503 Service Unavailable"
     for body in held:
         body.comes.set()
     for thread in asking:
         thread.join()
-    assert answers == [("200 OK", b"body")] * BODIES_MAX
-    assert ask(application, io.BytesIO(b"body"), "4") == ("200 OK", b"body")
+    assert answers == [("200 OK", b"body")] * len(held)
+    assert ask(application, io.BytesIO(b"body"), length) == ("200 OK", b"body")
+
+
+def test_a_body_that_ends_early_is_no_body() -> None:
+    application = RequestBuffering(echo, turns=1, length_max=100)
+    assert ask(application, io.BytesIO(b"bod"), "4")[0] == "408 Request Timeout"
 
 
 class Stuck:

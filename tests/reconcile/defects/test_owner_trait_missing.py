@@ -12,9 +12,9 @@ from trueup.reconcile.verdicts import Severity
 
 CLOUD = """
 cell1
-  host h1 VCPU=8 traits={} version={} {}
+  host h1 stopped VCPU=8 traits={} version={} {}
 cell2 {}
-  host h2 VCPU=8 traits=OWNER_NOVA version={}
+  host h2 stopped VCPU=8 traits=OWNER_NOVA version={}
 """
 
 

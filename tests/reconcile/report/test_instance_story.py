@@ -98,6 +98,8 @@ def test_an_instance_on_a_host_that_cannot_be_checked_is_not_said_to_be_right():
     assert reported.incomplete
     [sentence] = section(reported, "Judgement")
     assert sentence.startswith("It could not be checked: its compute node has uuid ")
+    [uncertain] = (row for row in section(reported, "It should hold") if "Not certain" in row)
+    assert uncertain == "Not certain: the provider of host h1, node h1 is not known."
 
 
 def test_an_instance_in_order_is_said_to_be_right():

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which providers and instances are bare metal, with and without a nova-compute."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.scenarios.names import uuid_of
 from tests.scenarios.reading import read_cloud
-from trueup.reconcile.rules.bare_metal import is_bare_metal, is_bare_metal_provider
+from trueup.reconcile.rules.bare_metal import is_bare_metal, is_bare_metal_provider, nodes_moved
 
 CELL = "cell1\n  host h1 VCPU=8 MEMORY_MB=8192 up\n"
 NODE = "  host n1 compute=c1 hypervisor=ironic CUSTOM_BM=1\n"
@@ -42,3 +44,15 @@ def test_a_provider_is_bare_metal(lines, name, is_metal):
 def test_an_instance_is_bare_metal(server, more, is_metal):
     facts = read_cloud(f"{CELL}  server m {server}\n{more}").facts()
     assert is_bare_metal(facts.alive[uuid_of("m")], facts) is is_metal
+
+
+@pytest.mark.parametrize(
+    ("more", "target"),
+    [("", "HOST"), ("  host n2 compute=c2 hypervisor=ironic up CUSTOM_BM=1\n", "c2")],
+)
+def test_its_node_goes_to_another_nova_compute_than_that_which_it_leaves(more, target):
+    node = NODE.replace("ironic", "ironic up")
+    text = f"{CELL}{node}{more}  server m on n1 VCPU=2 MEMORY_MB=256\n"
+    facts = read_cloud(text).facts()
+    advice = nodes_moved(replace(facts.alive[uuid_of("m")], host="c1"), facts)
+    assert f"--destination-host {target}`" in advice

@@ -5,7 +5,8 @@ import sys
 
 from tests.reconcile.planning import BROKEN
 from tests.reconcile.watch.watching import at, scene, seen_at
-from trueup.reconcile.watch.hook import Hook
+from trueup.reconcile.sinks import Sink
+from trueup.reconcile.sinks.process import Command
 from trueup.reconcile.watch.memory import Memory
 from trueup.reconcile.watch.memory_file import recall
 from trueup.reconcile.watch.status import WatchStatus
@@ -81,7 +82,7 @@ def test_a_folder_that_cannot_be_written_does_not_stop_it(tmp_path):
 def test_the_hook_runs_when_findings_are_confirmed_and_when_they_are_gone(tmp_path):
     path = tmp_path / "news"
     program = f"import sys; open({str(path)!r}, 'a').write(sys.stdin.read())"
-    hook = Hook((sys.executable, "-c", program))
+    hook = Sink("hook", Command((sys.executable, "-c", program)))
     rounds = [BROKEN, BROKEN, BROKEN, RIGHT, RIGHT]
     shown = scene([seen_at(text, n) for n, text in enumerate(rounds)], tmp_path / "x", hook=hook)
     appeared, gone = path.read_text().splitlines()
@@ -96,7 +97,7 @@ def test_a_hook_that_fails_gets_the_same_news_again(tmp_path):
         f"import os, sys; path = {str(path)!r}; new = not os.path.exists(path)\n"
         "open(path, 'a').write(sys.stdin.read()); sys.exit(int(new))"
     )
-    hook = Hook((sys.executable, "-c", program))
+    hook = Sink("hook", Command((sys.executable, "-c", program)))
     rounds = [seen_at(BROKEN, n) for n in range(4)]
     shown = scene(rounds, tmp_path / "x", hook=hook)
     first, second = path.read_text().splitlines()

@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.reconcile.page.paging import seen
 from tests.scenarios.drafting import NOW
 from trueup.reconcile.audit import Observation
-from trueup.reconcile.watch.hook import Hook
+from trueup.reconcile.sinks import Sink
 from trueup.reconcile.watch.memory import Memory
 from trueup.reconcile.watch.watching import Watch, Watcher
 
@@ -39,7 +39,7 @@ def scene(
     rounds: Iterable[Observation | Exception],
     path: Path,
     memory: Memory | None = None,
-    hook: Hook | None = None,
+    hook: Sink | None = None,
 ) -> Scene:
     """A watcher that has been shown these, round by round; an error is raised in its round."""
     coming = list(rounds)

@@ -13,21 +13,29 @@ from trueup.cli.outcomes import (
     OF_A_PLAN,
     add_limit_option,
     add_only_options,
+    add_policy_option,
     add_writing_options,
     ask,
     only_of,
     pace_of,
+    refuse_unasked,
     tell_plan,
     tell_unread,
 )
+from trueup.cli.terminal.options import OptionRefused
 from trueup.cli.terminal.progress import progress, wait
+from trueup.cli.trail import trail_of
 from trueup.cli.verb import CloudVerb, add_state_option
 from trueup.reconcile.clock import now
-from trueup.reconcile.plan import Plan, narrowed, refuse_too_large, refuse_unfit
+from trueup.reconcile.plan import Plan, Ruling, narrowed, refuse_too_large, refuse_unfit
 from trueup.reconcile.plan.plan_file import load
+from trueup.reconcile.plan.policy import ApprovalTerms
+from trueup.reconcile.plan.policy_file import InForce, in_force
+from trueup.reconcile.plan.rulings import obeying, permitted, refuse_closed, rulings_of
 from trueup.reconcile.report.tables import OUTCOME_COLUMNS, Table, outcome_table
 from trueup.reconcile.runs import INTERVAL_SECONDS, observer_of, plan_again
-from trueup.reconcile.runs.journal import StepOutcome
+from trueup.reconcile.runs.approvals import approvals_of, own_accounts, signed
+from trueup.reconcile.runs.journal import Approval, StepOutcome
 from trueup.reconcile.verdicts import Finding
 
 
@@ -43,6 +51,14 @@ class ApplyCommand(CloudVerb):
         add_limit_option(parser)
         add_writing_options(parser)
         add_only_options(parser)
+        add_policy_option(parser)
+        parser.add_argument(
+            "--require-approval",
+            metavar="PERSONS",
+            type=int,
+            default=0,
+            help="refuse the plan unless so many persons, other than you, have approved it",
+        )
         parser.add_argument(
             "--replan",
             metavar="SECONDS",
@@ -68,15 +84,31 @@ class ApplyCommand(CloudVerb):
         return parser
 
     def act(self, arguments: argparse.Namespace) -> Table:
-        plan = narrowed(load(arguments.plan), only_of(arguments))
+        whole = load(arguments.plan)
+        policies = in_force(arguments.policy)
+        plan = narrowed(whole, only_of(arguments))
+        # SAFETY: by the size of the whole plan, so that no option makes it small.
+        rulings = permitted(plan, rulings_of(whole, policies))
+        approvals = _approvals(whole, policies, rulings, arguments)
+        refuse_unasked(arguments, rulings)
+        refuse_closed(policies, now())
         refuse_too_large(plan, arguments.limit)
+        trail = trail_of(arguments)
         with self.cloud(arguments) as cloud:
             cells = [cell.uuid for cell in cloud.nova.cells()]
             refuse_unfit(plan, cells, now(), timedelta(hours=arguments.max_age))
             tell_unread(plan.id, arguments.state_dir)
             ask(arguments, plan, cloud)
             with progress() as report:
-                driver = Driver(cloud, arguments.state_dir, report, pace_of(arguments), OF_A_PLAN)
+                driver = Driver(
+                    cloud,
+                    arguments.state_dir,
+                    report,
+                    replace(pace_of(arguments), permit=lambda: refuse_closed(policies, now())),
+                    OF_A_PLAN,
+                    approvals=approvals,
+                    trail=trail,
+                )
                 ended = [_applied(plan, driver, arguments)]
                 if arguments.replan and (findings := _refused(plan, ended[0].outcomes)):
                     ended += self._again(plan, findings, driver, arguments)
@@ -94,12 +126,42 @@ class ApplyCommand(CloudVerb):
         observer = observer_of(plan, findings, driver.cloud, driver.report)
         interval = timedelta(seconds=arguments.replan)
         planned = plan_again(observer, findings, interval, lambda left: wait(left, driver.report))
-        planned = replace(planned, plan=narrowed(planned.plan, only_of(arguments)))
+        made = narrowed(planned.plan, only_of(arguments))
+        planned = replace(planned, plan=obeying(made, in_force(arguments.policy)))
         tell_plan(planned)
         if not planned.plan.steps:
             return []
         refuse_too_large(planned.plan, arguments.limit)
+        rulings = permitted(planned.plan, planned.plan.rulings)
+        if any(ruling.approvals for ruling in rulings):
+            raise _nobody_approved()
+        refuse_unasked(arguments, rulings)
+        if any(ruling.decision == "ask" for ruling in rulings):
+            ask(arguments, planned.plan, driver.cloud)
         return [_applied(planned.plan, driver, arguments)]
+
+
+def _approvals(
+    plan: Plan,
+    policies: Sequence[InForce],
+    rulings: Iterable[Ruling],
+    arguments: argparse.Namespace,
+) -> tuple[Approval, ...]:
+    """The approvals that the plan needs. Raises NotApproved, KeygenFailed, OptionRefused."""
+    terms = [one.policy.approval for one in policies] or [ApprovalTerms()]
+    least = max(arguments.require_approval, *(ruling.approvals for ruling in rulings), 0)
+    one, appliers = signed(plan, arguments.plan), own_accounts()
+    found: dict[Approval, None] = {}
+    for each in terms:
+        if needed := max(each.required, least):
+            found |= dict.fromkeys(approvals_of(one, needed, each, appliers))
+    if found and arguments.replan:
+        raise _nobody_approved()
+    return tuple(found)
+
+
+def _nobody_approved() -> OptionRefused:
+    return OptionRefused("--replan", "nobody has approved a plan that is made anew; plan again")
 
 
 def _applied(plan: Plan, driver: Driver, arguments: argparse.Namespace) -> Driven:

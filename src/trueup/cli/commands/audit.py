@@ -17,7 +17,7 @@ from trueup.reconcile.audit import remarks
 from trueup.reconcile.audit.audit_file import save
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.files import refuse_unwritable
-from trueup.reconcile.report.audit_document import audit_document
+from trueup.reconcile.report.audit_document import NEXT_PLAN, audit_document
 from trueup.reconcile.report.audit_table import audit_columns, audit_table
 from trueup.reconcile.report.audit_view import AuditView, ShownAudit, shown
 from trueup.reconcile.report.effects import FindingEffect, effects_of
@@ -81,7 +81,7 @@ class AuditCommand(DocumentVerb, FactsVerb):
         self._effects = effects_of(listed, seen.facts, result.findings)
         summarize(result, self._shown.hidden, self._shown.right)
         if result.findings:
-            say("Next: trueup plan --out plan.json")
+            say(f"Next: {NEXT_PLAN}")
         self.exit_code = verdict(result, bool(self._shown.findings))
         return audit_table(self._shown, self._effects, seen.facts.alive)
 

@@ -22,8 +22,17 @@ from trueup.capacity.asked import (
 )
 from trueup.capacity.counting import By, Capacity, Later, capacity
 from trueup.capacity.document import capacity_document, failures_document
+from trueup.capacity.fragments import free_in
+from trueup.capacity.mixing import Portion, mixed
 from trueup.capacity.relocation import survived
-from trueup.capacity.table import FAILURES_COLUMNS, capacity_table, columns, failures_table
+from trueup.capacity.table import (
+    FAILURES_COLUMNS,
+    capacity_table,
+    columns,
+    failures_table,
+    unusable_columns,
+    unusable_table,
+)
 from trueup.capacity.what_if import HostUnknown, WhatIf, assumed
 from trueup.cli.documents import DocumentVerb
 from trueup.cli.judging import add_audit_options, audit_options
@@ -41,6 +50,7 @@ from trueup.reconcile.plan.plan_file import load as load_plan
 from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.report.tables import Columns, Table
 from trueup.reconcile.runs import Observer
+from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.wording import counted
 
 # Moves of servers depend on these, and no source that is read for a whole cloud has them.
@@ -81,6 +91,11 @@ class CapacityCommand(DocumentVerb, CloudVerb):
             type=Path,
             help="also count after this plan, a file of 'trueup plan --out'",
         )
+        parser.add_argument(
+            "--unusable",
+            action="store_true",
+            help="instead, what is free of each class and of no use for each flavor",
+        )
         _add_assumptions(parser)
         add_audit_options(parser)
         add_from_option(parser)
@@ -89,23 +104,30 @@ class CapacityCommand(DocumentVerb, CloudVerb):
     def columns(self, arguments: argparse.Namespace) -> Columns:
         if arguments.survive:
             return FAILURES_COLUMNS
+        if arguments.unusable:
+            return unusable_columns(By(arguments.by))
         return columns(By(arguments.by), planned=arguments.plan is not None)
 
     def check(self, arguments: argparse.Namespace) -> None:
         super().check(arguments)
-        if arguments.resources and arguments.flavors:
-            raise OptionRefused("--resources", "name amounts or flavors, and not both")
+        if sum(map(bool, (arguments.resources, arguments.flavors, arguments.mix))) > 1:
+            raise OptionRefused("--resources", "name amounts, flavors or a mix, and only one")
+        if arguments.mix:
+            _amounts("--mix", arguments.mix)
         if arguments.resources:
-            _amounts(arguments.resources)
+            _resources(arguments.resources)
         elif arguments.traits:
             raise OptionRefused("--trait", "it is only of use with --resources")
         if arguments.survive is not None and arguments.survive < 1:
             raise OptionRefused("--survive", "name how many hosts fail together, 1 or more")
-        if arguments.survive and (arguments.flavors or arguments.resources or arguments.plan):
+        if arguments.unusable and (arguments.survive or arguments.mix or arguments.plan):
+            raise OptionRefused("--unusable", "leave out --survive, --mix and --plan")
+        asked = arguments.flavors or arguments.resources or arguments.mix or arguments.plan
+        if arguments.survive and asked:
             raise OptionRefused(
                 "--survive",
                 "it is about the servers that there are; leave out "
-                "--flavor, --resources and --plan",
+                "--flavor, --resources, --mix and --plan",
             )
 
     def act(self, arguments: argparse.Namespace) -> Table:
@@ -124,12 +146,12 @@ class CapacityCommand(DocumentVerb, CloudVerb):
             under(arguments, repaired) if repaired else None,
             under(arguments, after_steps(now, plan.steps)) if plan else None,
         )
-        found = replace(
-            capacity(seen.asked, facts, By(arguments.by), later), not_askable=seen.refused
-        )
+        found = _counted(seen, facts, later, arguments)
         tell(found, facts)
         complete = facts.coverage.complete
         self._made = capacity_document(found, facts.taken_at, complete, version("trueup"))
+        if arguments.unusable:
+            return unusable_table(found)
         return capacity_table(found, planned=plan is not None)
 
     def _survive(self, facts: Facts, arguments: argparse.Namespace) -> Table:
@@ -149,6 +171,19 @@ class CapacityCommand(DocumentVerb, CloudVerb):
         return self._made
 
 
+def _counted(seen: Seen, facts: Facts, later: Later, arguments: argparse.Namespace) -> Capacity:
+    by = By(arguments.by)
+    if not arguments.mix:
+        found, free = capacity(seen.asked, facts, by, later), free_in(facts, by)
+        return replace(found, not_askable=seen.refused, free=free)
+    if seen.refused:
+        [refused, *_] = seen.refused
+        words = f"{refused.name}: Nova refuses a server with it: {in_words(refused.reason)}"
+        raise OptionRefused("--mix", words)
+    numbers = _amounts("--mix", arguments.mix)
+    return mixed([Portion(kind, numbers[kind.name]) for kind in seen.asked], facts, by, later)
+
+
 def _add_question(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what is counted", "Without these: every flavor.")
     group.add_argument(
@@ -158,6 +193,11 @@ def _add_question(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="only this flavor; may be given several times",
+    )
+    group.add_argument(
+        "--mix",
+        metavar="FLAVOR=N,…",
+        help="servers of several flavors in turn, as m1.large=3,m1.small=1",
     )
     group.add_argument(
         "--resources",
@@ -247,14 +287,22 @@ def _numbers(option: str, words: Iterable[str], kind: Callable[[str], Number]) -
     return found
 
 
-def _amounts(text: str) -> dict[str, int]:
-    """Raises OptionRefused."""
+def _amounts(option: str, text: str) -> dict[str, int]:
+    """What NAME=N,… says, in its order. Raises OptionRefused."""
     found: dict[str, int] = {}
     for part in text.split(","):
-        name, _, amount = part.partition("=")
-        if not is_resource_class(name) or not amount.isdecimal() or not int(amount):
-            raise OptionRefused("--resources", f"{part!r} is not CLASS=N, as in VCPU=4")
+        name, _, amount = part.rpartition("=")
+        if not name or not amount.isdecimal() or not int(amount):
+            raise OptionRefused(option, f"{part!r} is not NAME=N, with N of 1 or more")
         found[name] = int(amount)
+    return found
+
+
+def _resources(text: str) -> dict[str, int]:
+    """Raises OptionRefused."""
+    found = _amounts("--resources", text)
+    if strange := [name for name in found if not is_resource_class(name)]:
+        raise OptionRefused("--resources", f"{strange[0]!r} is no resource class, as VCPU is")
     return found
 
 
@@ -275,11 +323,16 @@ def seen_by(command: CloudVerb, arguments: argparse.Namespace) -> Seen:
         report = stack.enter_context(progress())
         seen = Observer(cloud, options, report).observe()
         asked, refused = _asked(arguments, cloud.nova.flavors())
-        if _read_by_api(seen.facts):
-            wanted = traits_wanted(asked)
-            providers = cloud.placement.with_traits(seen.facts.providers, wanted)
-            seen = replace(seen, facts=replace(seen.facts, providers=providers))
+        seen = replace(seen, facts=with_traits(cloud, seen.facts, asked))
     return Seen(seen, asked, refused)
+
+
+def with_traits(cloud: Cloud, facts: Facts, asked: Iterable[Asked]) -> Facts:
+    """The facts, with the traits that these requests name."""
+    if not _read_by_api(facts):
+        return facts
+    providers = cloud.placement.with_traits(facts.providers, traits_wanted(asked))
+    return replace(facts, providers=providers)
 
 
 def _read_by_api(facts: Facts) -> bool:
@@ -291,12 +344,14 @@ def _asked(
     arguments: argparse.Namespace, flavors: Iterable[Flavor]
 ) -> tuple[tuple[Asked, ...], tuple[NotAskable, ...]]:
     if arguments.resources:
-        return (asked_of_amounts(_amounts(arguments.resources), arguments.traits),), ()
+        return (asked_of_amounts(_resources(arguments.resources), arguments.traits),), ()
     known = {flavor.name: flavor for flavor in flavors}
-    if unknown := [name for name in arguments.flavors if name not in known]:
+    named = [*_amounts("--mix", arguments.mix)] if arguments.mix else arguments.flavors
+    if unknown := [name for name in named if name not in known]:
+        option = "--mix" if arguments.mix else "--flavor"
         names = ", ".join(sorted(known)) or "there is none"
-        raise OptionRefused("--flavor", f"{unknown[0]} is no flavor; known: {names}")
-    chosen = arguments.flavors or sorted(known)
+        raise OptionRefused(option, f"{unknown[0]} is no flavor; known: {names}")
+    chosen = named or sorted(known)
     found = [asked_of(known[name], {}, volume_backed=arguments.volume) for name in chosen]
     return (
         tuple(kind for kind in found if isinstance(kind, Asked)),
@@ -306,7 +361,10 @@ def _asked(
 
 def tell(found: Capacity, facts: Facts) -> None:
     """How it was counted, which hosts were left out, and what was not counted."""
-    say(words.POLICY)
+    say(words.policy(found))
+    if found.mix:
+        for group, times in words.whole_mixes(found).items():
+            say(f"{group or 'In all'}: the whole mix fits {counted(times, 'time')}.")
     if left_out := words.left_out(found):
         say(left_out)
     if found.unknown_hosts:

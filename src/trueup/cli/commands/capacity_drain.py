@@ -2,10 +2,15 @@
 """trueup capacity drain: where the servers of a host could go. It proposes, and moves nothing."""
 
 import argparse
+from collections.abc import Iterable
 
+from trueup.capacity import words
+from trueup.capacity.asked import Asked, NotAskable, asked_of, flavors_in_use
+from trueup.capacity.counting import gaps_of
+from trueup.capacity.fragments import gains
 from trueup.capacity.relocation import drained, relieved
-from trueup.capacity.table import MOVES_COLUMNS, moves_table
-from trueup.cli.commands.capacity import NOT_ASKED
+from trueup.capacity.table import GAINS_COLUMNS, MOVES_COLUMNS, gains_table, moves_table
+from trueup.cli.commands.capacity import NOT_ASKED, with_traits
 from trueup.cli.sources import add_from_option
 from trueup.cli.terminal.options import OptionRefused
 from trueup.cli.terminal.progress import progress, say
@@ -13,13 +18,14 @@ from trueup.cli.verb import CloudVerb
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.collect import collect
 from trueup.reconcile.copies.snapshot import load
-from trueup.reconcile.facts import Facts
+from trueup.reconcile.facts import Facts, Flavor
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.report.tables import Columns, Table
 from trueup.reconcile.wording import counted
 
 
 class CapacityDrainCommand(CloudVerb):
-    """Say where each server of a host could go, or why nowhere, in an order that works.
+    """Say where servers of a host could go, or why nowhere, in an order that works.
 
     Nothing is moved and nothing is written.
     """
@@ -34,19 +40,29 @@ class CapacityDrainCommand(CloudVerb):
             action="store_true",
             help="instead, the servers to move from hosts of which more is held than they have",
         )
+        parser.add_argument(
+            "--for",
+            dest="flavor",
+            metavar="FLAVOR",
+            help="instead, at most ten servers whose moves make most room for this flavor",
+        )
         add_from_option(parser)
         return parser
 
     def columns(self, arguments: argparse.Namespace) -> Columns:
-        return MOVES_COLUMNS
+        return GAINS_COLUMNS if arguments.flavor else MOVES_COLUMNS
 
     def check(self, arguments: argparse.Namespace) -> None:
         super().check(arguments)
-        if bool(arguments.drained) == arguments.over_full:
-            raise OptionRefused("--over-full", "name a host, or use this option, and not both")
+        if sum(map(bool, (arguments.drained, arguments.over_full, arguments.flavor))) != 1:
+            raise OptionRefused("HOST", "name a host, or --over-full, or --for, and only one")
 
     def act(self, arguments: argparse.Namespace) -> Table:
-        facts = self._facts(arguments)
+        facts, flavors = self._read(arguments)
+        if not facts.coverage.complete:
+            self.exit_code = ExitCode.INCOMPLETE
+        if arguments.flavor:
+            return self._for(arguments.flavor, facts, flavors)
         known = sorted({row.host for row in facts.compute_nodes})
         if arguments.drained and arguments.drained not in known:
             named = ", ".join(known)
@@ -58,14 +74,38 @@ class CapacityDrainCommand(CloudVerb):
         if placed > certain:
             say(f"Perhaps {placed - certain} more: the remark says what was not checked.")
         say(NOT_ASKED)
-        if not facts.coverage.complete:
-            self.exit_code = ExitCode.INCOMPLETE
-        elif placed < len(moves):
+        if facts.coverage.complete and placed < len(moves):
             self.exit_code = ExitCode.FINDINGS
         return moves_table(moves)
 
-    def _facts(self, arguments: argparse.Namespace) -> Facts:
+    def _for(self, name: str, facts: Facts, flavors: Iterable[Flavor]) -> Table:
+        known = {flavor.name: flavor for flavor in flavors}
+        if name not in known:
+            raise OptionRefused("--for", f"{name} is no flavor; known: {', '.join(sorted(known))}")
+        asked = asked_of(known[name], {})
+        if isinstance(asked, NotAskable):
+            raise OptionRefused("--for", f"Nova refuses a server: {in_words(asked.reason)}")
+        found = gains(facts, asked)
+        say(f"{found.fits} of {name} fit now.")
+        if found.moves:
+            number = counted(len(found.moves), "move")
+            say(f"{found.moves[-1].fits} fit after {number}, in this order.")
+        else:
+            say("No moves were found after which more fit.")
+        if gaps := gaps_of(asked, facts):
+            say(f"At most so many, because this is not counted: {words.not_counted(gaps)}")
+        say("Servers with NUMA cells, ports with resources or PCI devices are left where they are.")
+        say(NOT_ASKED)
+        return gains_table(found)
+
+    def _read(self, arguments: argparse.Namespace) -> tuple[Facts, Iterable[Flavor]]:
+        """The facts, and the flavors that --for may name."""
         if arguments.snapshot:
-            return load(arguments.snapshot).facts
+            facts = load(arguments.snapshot).facts
+            return facts, flavors_in_use(facts)
         with self.cloud(arguments) as cloud, progress() as report:
-            return collect(cloud, report)
+            facts = collect(cloud, report)
+            flavors = cloud.nova.flavors() if arguments.flavor else ()
+            asked = (asked_of(row, {}) for row in (*flavors, *flavors_in_use(facts)))
+            kinds = [kind for kind in asked if isinstance(kind, Asked)]
+            return with_traits(cloud, facts, kinds), flavors

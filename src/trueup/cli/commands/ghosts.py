@@ -20,6 +20,7 @@ from trueup.cli.outcomes import (
 )
 from trueup.cli.terminal.options import OptionRefused
 from trueup.cli.terminal.progress import Report, progress, say, wait
+from trueup.cli.trail import trail_of
 from trueup.cli.verb import CloudVerb, add_state_option
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.audit import refuse_interval
@@ -87,8 +88,9 @@ class GhostsCommand(CloudVerb):
             refuse_unwritable(arguments.out)
         # The hypervisors are what this command is about, so they are always asked.
         arguments.libvirt = arguments.libvirt or PATTERN
+        trail = trail_of(arguments)
         with self.cloud(arguments) as cloud, progress() as report:
-            driver = Driver(cloud, arguments.state_dir, report, pace_of(arguments))
+            driver = Driver(cloud, arguments.state_dir, report, pace_of(arguments), trail=trail)
             ended = list(self._continued(driver, arguments))
             planned = _planned(cloud, arguments, report)
             rows = _rows(planned, arguments)

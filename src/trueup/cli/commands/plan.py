@@ -7,7 +7,13 @@ from datetime import timedelta
 from pathlib import Path
 
 from trueup.cli.judging import add_audit_options, audit_options, summarize, verdict
-from trueup.cli.outcomes import add_interval_option, add_only_options, only_of, tell_plan
+from trueup.cli.outcomes import (
+    add_interval_option,
+    add_only_options,
+    add_policy_option,
+    only_of,
+    tell_plan,
+)
 from trueup.cli.sources import FactsVerb, add_from_option, kept_facts, selection
 from trueup.cli.terminal.progress import progress, say, wait
 from trueup.reconcile.audit import Audit, FirstObservationMissing, refuse_interval
@@ -16,6 +22,8 @@ from trueup.reconcile.collect.selection import refuse_empty
 from trueup.reconcile.files import refuse_unwritable
 from trueup.reconcile.plan import narrowed
 from trueup.reconcile.plan.plan_file import save
+from trueup.reconcile.plan.policy_file import in_force
+from trueup.reconcile.plan.rulings import obeying
 from trueup.reconcile.report.tables import PLAN_COLUMNS, Table, plan_table
 from trueup.reconcile.runs import Observer, Planned, plan, plan_of_facts
 from trueup.reconcile.wording import counted
@@ -39,6 +47,7 @@ class PlanCommand(FactsVerb):
         )
         add_interval_option(parser)
         add_only_options(parser)
+        add_policy_option(parser)
         return parser
 
     def act(self, arguments: argparse.Namespace) -> Table:
@@ -46,13 +55,15 @@ class PlanCommand(FactsVerb):
         refuse_interval(interval)
         if arguments.out:
             refuse_unwritable(arguments.out)
+        policies = in_force(arguments.policy)
         first = load(arguments.first) if arguments.first else None
         planned = (
             _plan_of_snapshot(arguments, first, interval)
             if arguments.snapshot
             else self._plan(arguments, first, interval)
         )
-        planned = replace(planned, plan=narrowed(planned.plan, only_of(arguments)))
+        made = narrowed(planned.plan, only_of(arguments))
+        planned = replace(planned, plan=obeying(made, policies))
         summarize(planned.second.audit)
         refuse_empty(planned.second.facts, selection(arguments))
         if arguments.out:

@@ -10,6 +10,7 @@ from trueup.cli.judging import default_options, summarize, verdict
 from trueup.cli.terminal.options import OptionRefused
 from trueup.cli.terminal.progress import progress, say
 from trueup.cli.verb import CloudVerb, nova_conf_of
+from trueup.reconcile.collect.selection import unknown
 from trueup.reconcile.facts import OWNERS, Quotas
 from trueup.reconcile.report.quota_table import QUOTA_COLUMNS, quota_document, quota_table
 from trueup.reconcile.report.quotas import QuotaRow, projects_of, quota_rows, telling, unregistered
@@ -63,8 +64,11 @@ class QuotaCommand(DocumentVerb, CloudVerb):
         with self.cloud(arguments) as cloud, progress() as report:
             seen = Observer(cloud, default_options(), report).observe()
             facts, usages = seen.facts, None
+            known = projects_of(facts, quotas)
+            for project in sorted(asked - known):
+                raise unknown("project", project, known)
             if not facts.has(OWNERS):
-                usages = cloud.placement.usages(asked or projects_of(facts, quotas))
+                usages = cloud.placement.usages(asked or known)
         rows = quota_rows(facts, seen.audit.findings, quotas, usages, asked)
         self._shown = tuple(row for row in rows if arguments.all or telling(row, quotas))
         self._quotas, self._complete = quotas, not seen.audit.incomplete

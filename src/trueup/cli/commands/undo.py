@@ -12,6 +12,7 @@ from trueup.cli.outcomes import (
     tell_unread,
 )
 from trueup.cli.terminal.progress import progress
+from trueup.cli.trail import trail_of
 from trueup.cli.verb import CloudVerb, add_state_option
 from trueup.reconcile.report.tables import OUTCOME_COLUMNS, Table, outcome_table
 from trueup.reconcile.runs import Chosen
@@ -44,8 +45,9 @@ class UndoCommand(CloudVerb):
         journal = read(arguments.run, folder)
         ask_undo(arguments, journal)
         chosen = Chosen(arguments.step, arguments.limit)
+        trail = trail_of(arguments)
         with self.cloud(arguments) as cloud, progress() as report:
-            driver = Driver(cloud, folder, report, pace_of(arguments))
+            driver = Driver(cloud, folder, report, pace_of(arguments), trail=trail)
             ended = driver.take_back(arguments.run, chosen)
         self.exit_code = ended.code
         return outcome_table(ended.outcomes, journal.plan.names)

@@ -12,15 +12,17 @@ from types import FrameType
 
 from trueup.cli.exits import explained, unforeseen
 from trueup.cli.judging import add_audit_options, audit_options
-from trueup.cli.terminal.options import OptionRefused, host_and_port, origin_of
+from trueup.cli.terminal.options import host_and_port, origin_of
 from trueup.cli.terminal.progress import say
+from trueup.cli.trail import sink
 from trueup.cli.verb import CloudVerb, add_state_option
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.audit import Observation
 from trueup.reconcile.report.tables import Table
 from trueup.reconcile.runs import INTERVAL_SECONDS, Observer
 from trueup.reconcile.runs.journals import runs
-from trueup.reconcile.watch.hook import HOOK_SECONDS, Hook, hook_of
+from trueup.reconcile.sinks import Sink
+from trueup.reconcile.sinks.process import COMMAND_SECONDS
 from trueup.reconcile.watch.memory import Memory
 from trueup.reconcile.watch.memory_file import recall, remembering
 from trueup.reconcile.watch.server import serving
@@ -71,15 +73,15 @@ class WatchCommand(CloudVerb):
         )
         group.add_argument(
             "--notify",
-            metavar="COMMAND",
-            help="gets JSON on standard input when the confirmed findings have changed; it has "
-            f"{HOOK_SECONDS:g} s",
+            metavar="SINK",
+            help="gets JSON when the confirmed findings have changed: a command, which has "
+            f"{COMMAND_SECONDS:g} s, or https://…, file:PATH, syslog://HOST",
         )
         return parser
 
     def act(self, arguments: argparse.Namespace) -> Table:
         host, port = host_and_port("--listen", arguments.listen, LISTEN)
-        hook = _hook(arguments.notify)
+        hook = None if arguments.notify is None else sink(arguments.notify)
         audit_options(arguments)
         with self.cloud(arguments):
             # Options that name no cloud are refused here, and not in every round.
@@ -106,7 +108,7 @@ class WatchCommand(CloudVerb):
         elif any((last.counts or {}).values()):
             self.exit_code = ExitCode.FINDINGS
 
-    def _watch(self, arguments: argparse.Namespace, path: Path, hook: Hook | None) -> Watch:
+    def _watch(self, arguments: argparse.Namespace, path: Path, hook: Sink | None) -> Watch:
         def observe() -> Observation:
             # Everything anew in each round: a mapping, a password or an acknowledgement may change.
             options = audit_options(arguments)
@@ -130,15 +132,6 @@ class WatchCommand(CloudVerb):
 def _explain(error: Exception) -> str:
     known = explained(error)
     return (known[1] if known else unforeseen(error)).rstrip(".")
-
-
-def _hook(text: str | None) -> Hook | None:
-    if text is None:
-        return None
-    try:
-        return hook_of(text)
-    except ValueError as error:
-        raise OptionRefused("--notify", f"it cannot be read as a command: {error}") from error
 
 
 @contextmanager

@@ -4,7 +4,7 @@
 import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,6 +100,7 @@ class WhyCommand(Lister):
 
         def answer(query: str) -> why.Reason:
             question = _asked(why.question_of(query, None))
+            question = replace(question, since=asked.since)
             try:
                 return why.why(words, arguments.database, question, always_without=True)
             except why.QuestionUnusable as error:
@@ -114,7 +115,7 @@ class WhyCommand(Lister):
             candidates |= {*answer(asked.query.fallback).explanation.with_candidates}
             again = [("the same with VCPU for PCPU", len(candidates), "", Lines([]))]
         result = asked.filtered(sorted(candidates))
-        for line in asked.remarks(result, len(candidates)):
+        for line in asked.remarks(result, len(candidates), reason.writes):
             say(line)
         say(asked.verdict(result, len(candidates)) or why.verdict(found))
         self.exit_code = asked.code(result)

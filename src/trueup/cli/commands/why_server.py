@@ -5,10 +5,12 @@ import os
 from collections.abc import Collection, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
 from trueup.cli.verb import NOVA_CONF
 from trueup.exit_codes import ExitCode
+from trueup.placement.why import Writes
 from trueup.reconcile.clock import now
 from trueup.reconcile.facts import ScheduledServer, SchedulerOptions
 from trueup.reconcile.report.reasons import in_words
@@ -49,14 +51,17 @@ class AskedServer:
         schedule = self.schedule
         return filtered(schedule.request, schedule.hosts, candidates, self.options, now())
 
-    def remarks(self, result: Filtered, candidates: int) -> Iterator[str]:
+    @property
+    def since(self) -> datetime | None:
+        """When the server had its last fault."""
+        return self.schedule.server.fault_at if self.schedule.server else None
+
+    def remarks(self, result: Filtered, candidates: int, writes: Writes | None) -> Iterator[str]:
         """What is known of the server, what is not, and what has changed since its fault."""
         schedule, server = self.schedule, self.schedule.server
         yield _introduced(server) if server else "Nova has no row of it in any cell."
-        if server and server.fault_at:
-            times = [host.made_at for host in schedule.hosts if host.made_at]
-            came = sum(made > server.fault_at for made in times)
-            yield f"Since then {counted(came, 'compute node')} came."
+        if self.since and writes:
+            yield _changed(schedule, self.since, writes)
         if schedule.silent:
             yield f"Did not answer, so its hosts are left out: {', '.join(schedule.silent)}"
         yield f"Not in Nova's databases: {'; '.join(self.query.open)}."
@@ -131,6 +136,16 @@ def _move_of(word: str, nova: NovaDatabases) -> Move:
             f"{word!r} is none of live-migration, resize:FLAVOR, evacuate, unshelve"
         )
     return Move(found)
+
+
+def _changed(schedule: Schedule, since: datetime, writes: Writes) -> str:
+    came = sum(host.made_at > since for host in schedule.hosts if host.made_at)
+    went = sum(moment > since for moment in schedule.departures)
+    return (
+        f"Since then {counted(came, 'compute node')} came, {counted(went, 'compute node')} went. "
+        f"Written in Placement: {counted(writes.consumers, 'consumer')}, and inventories of "
+        f"{counted(writes.providers, 'provider')}."
+    )
 
 
 def _introduced(server: ScheduledServer) -> str:

@@ -12,6 +12,7 @@ from trueup.cli.nova_manage.instance_lines import ADDING
 from trueup.cli.nova_manage.options import CONCURRENCY
 from trueup.cli.outcomes import OF_A_COMMAND, conclude
 from trueup.cli.terminal.progress import Report, progress, say, wait
+from trueup.cli.trail import trail_of_environment
 from trueup.reconcile.audit import Observation
 from trueup.reconcile.clock import now
 from trueup.reconcile.collect.selection import EVERYTHING, Selection
@@ -90,7 +91,7 @@ class Job:
         self._name_interrupted(steps)
         pace = Pace(CONCURRENCY if asked.concurrency is None else asked.concurrency)
         with progress() as report:
-            driver = Driver(self.cloud, asked.state_dir, report, pace)
+            driver = Driver(self.cloud, asked.state_dir, report, pace, trail=trail_of_environment())
             ended = driver.apply(steps)
             whole = tuple(pair for pair in ended.outcomes if pair[0] not in partial)
             rows = driver.verified(steps, replace(ended, outcomes=whole)).verified

@@ -17,7 +17,13 @@ _ABOVE_ZERO = {
     "concurrency": "--concurrency",
     "rounds": "--rounds",
 }
-_NOT_NEGATIVE = {"grace": "--grace", "limit": "--limit", "max_age": "--max-age", "pause": "--pause"}
+_NOT_NEGATIVE = {
+    "grace": "--grace",
+    "limit": "--limit",
+    "max_age": "--max-age",
+    "pause": "--pause",
+    "require_approval": "--require-approval",
+}
 # Options that name a cloud or a way to read it, and do not apply to a snapshot.
 _OF_CLOUDS = {
     "nova_conf": "--nova-conf",

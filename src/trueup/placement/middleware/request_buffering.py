@@ -4,7 +4,12 @@ not block others.
 
 A body is read before the request takes one of the service's turns, and an answer is sent after its
 turn. So the server needs more threads than turns: up to `BODIES_MAX` wait for bodies, and up to
-`ANSWERS_MAX` for clients that read an answer in blocks.
+`ANSWERS_MAX` for clients that read an answer in blocks. Large bodies are few at a time: clients
+need no token to send them, and each takes memory.
+
+SAFETY: the thread that began to read a body reads it to its end. If another thread did, and the
+request ended first, granian would wait for that thread with Python's lock, and stop the process for
+as long as the client likes. `silent_connections` ends the wait for clients that are gone.
 
 A request for an open path takes no turn, so that load balancers get an answer while all turns wait
 for a database. While no turn ends, requests wait only briefly, so that threads stay free.
@@ -14,11 +19,13 @@ import io
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack
-from threading import Semaphore, Thread
+from threading import Semaphore
 from typing import Any
 
-BODIES_MAX = 48
-"""The bodies that are read at the same time; further requests with a body get 503."""
+SMALL_LENGTH_MAX = 64 * 1024
+SMALL_BODIES_MAX, LARGE_BODIES_MAX = 240, 16
+"""The bodies that are read at the same time; further requests with such a body get 503."""
+BODIES_MAX = SMALL_BODIES_MAX + LARGE_BODIES_MAX
 
 ANSWERS_MAX = 8
 """The answers that are sent in blocks at the same time; further ones are sent as a whole."""
@@ -26,7 +33,6 @@ ANSWERS_MAX = 8
 SPARE_THREADS = BODIES_MAX + ANSWERS_MAX + 8
 """The threads that a server needs beside those of the service."""
 
-_SECONDS_MAX = 30
 STANDSTILL_SECONDS_MAX = 10
 """How long a request waits for a turn while no turn ends."""
 
@@ -50,7 +56,8 @@ class RequestBuffering:
     ):
         self._application, self._length_max = application, length_max
         self._open_paths, self._ended_at = open_paths, time.monotonic()
-        self._turns, self._bodies = Semaphore(turns), Semaphore(BODIES_MAX)
+        self._turns = Semaphore(turns)
+        self._small, self._large = Semaphore(SMALL_BODIES_MAX), Semaphore(LARGE_BODIES_MAX)
         self._answers = Semaphore(ANSWERS_MAX)
         self.is_ending = False
         """Whether answers close the connections of clients."""
@@ -61,9 +68,16 @@ class RequestBuffering:
         if self.is_ending:
             start_response = _closing(start_response)
         if environ.get("CONTENT_LENGTH", "0") != "0" or "HTTP_TRANSFER_ENCODING" in environ:
-            if not self._bodies.acquire(blocking=False):
+            said = environ.get("CONTENT_LENGTH", "")
+            length = int(said) if said.isdecimal() and len(said) <= _DIGITS_MAX else None
+            is_small = length is not None and length <= SMALL_LENGTH_MAX
+            slots = self._small if is_small else self._large
+            if not slots.acquire(blocking=False):
                 return _refuse(start_response, "503 Service Unavailable")
-            body = self._body(environ)
+            try:
+                body = self._body(environ["wsgi.input"], length, said)
+            finally:
+                slots.release()
             if body is None:
                 return _refuse(start_response, "408 Request Timeout")
             environ["wsgi.input"] = io.BytesIO(body)
@@ -101,29 +115,15 @@ class RequestBuffering:
         with answer.at_end:
             return [b"".join(answer)]
 
-    def _body(self, environ: dict[str, Any]) -> bytes | None:
-        """The body, or None if the client does not send all of it in time, or disconnects.
+    def _body(self, stream: Any, length: int | None, said: str) -> bytes | None:
+        """The body, or None if the client did not send all of it.
 
         A body with a Content-Length above the limit is not read.
         """
-        stream, said = environ["wsgi.input"], environ.get("CONTENT_LENGTH", "")
-        if len(said) > _DIGITS_MAX or (said.isdecimal() and int(said) > self._length_max):
-            self._bodies.release()
+        if len(said) > _DIGITS_MAX or (length or 0) > self._length_max:
             return b""
-        found: list[bytes] = []
-
-        def read() -> None:
-            try:
-                found.append(stream.read(self._length_max + 1))
-            finally:
-                self._bodies.release()
-
-        # A thread of its own, because a server offers no way to stop a read; it ends with the
-        # connection, and does not keep the process from ending.
-        reading = Thread(target=read, daemon=True)
-        reading.start()
-        reading.join(_SECONDS_MAX)
-        return found[0] if found else None
+        body: bytes = stream.read(self._length_max + 1)
+        return body if length is None or len(body) == length else None
 
 
 class _Blocks:

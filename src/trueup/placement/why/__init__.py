@@ -7,6 +7,7 @@ from trueup.placement.why.asking import (
     Question,
     QuestionUnusable,
     Reason,
+    Writes,
     open_ledger,
     question_in,
     question_of,

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -19,6 +20,7 @@ from trueup.placement.api.wire import candidates
 from trueup.placement.index.view.refresh import load
 from trueup.placement.store.engine import availability
 from trueup.placement.store.engine.database import Database, Transaction
+from trueup.placement.store.reads.newest_writes import consumers_written, providers_written
 from trueup.placement.store.rows import providers
 from trueup.placement.why.explain import Explanation, explain
 
@@ -36,18 +38,34 @@ class LedgerAway(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The query of a GET /allocation_candidates, and its microversion."""
+    """The query of a GET /allocation_candidates, and its microversion.
+
+    `since`: also ask what was written since this moment, which is in UTC without a zone.
+    """
 
     query: str
     version: V = NEWEST
+    since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Writes:
+    """How many consumers, and inventories of how many providers, were written since a moment."""
+
+    consumers: int
+    providers: int
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """An explanation, with the names of the hosts that it mentions."""
+    """An explanation, with the names of the hosts that it mentions.
+
+    `writes` are those since the moment that the question names.
+    """
 
     explanation: Explanation
     names: dict[str, str]
+    writes: Writes | None = None
 
 
 def question_of(query: str, microversion: str | None) -> Question:
@@ -140,7 +158,7 @@ def reason_in(database: Database, question: Question, *, always_without: bool = 
         request = candidates.parse(pairs, question.version)
         with reading(database) as tx:
             explanation = explain(request, load(tx), always_without=always_without)
-            return Reason(explanation, _names(tx, explanation))
+            return Reason(explanation, _names(tx, explanation), _writes(tx, question.since))
     except Refused as refused:
         # What follows the first line is the schema of the whole query.
         raise QuestionUnusable(refused.detail.partition("\n")[0]) from refused
@@ -149,6 +167,12 @@ def reason_in(database: Database, question: Question, *, always_without: bool = 
 
 
 _HANDLER = "list_candidates"
+
+
+def _writes(tx: Transaction, since: datetime | None) -> Writes | None:
+    if since is None:
+        return None
+    return Writes(consumers_written(tx, since), providers_written(tx, since))
 
 
 def _names(tx: Transaction, explanation: Explanation) -> dict[str, str]:

@@ -27,6 +27,7 @@ from trueup.reconcile.facts import (
     Provider,
     SourceStatus,
     Unsupported,
+    grouped,
 )
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
@@ -105,9 +106,14 @@ class Cells:
         """The reply of each cell that still answers. Replies of type CellContents are kept."""
         asked = [cell for cell in self.every if cell not in self._silent]
         with threads(CELLS_AT_ONCE) as pool:
-            replies = pool.map(lambda cell: self._ask(cell, question), asked)
-            answered = zip(asked, replies, strict=True)
-            return {cell: reply for cell, reply in answered if reply is not None}
+            replies = [*pool.map(lambda cell: self._ask(cell, question), asked)]
+        self._silence_copies()
+        answered = zip(asked, replies, strict=True)
+        return {
+            cell: reply
+            for cell, reply in answered
+            if reply is not None and cell not in self._silent
+        }
 
     def statuses(self) -> tuple[SourceStatus, ...]:
         """The status of each cell, for the coverage."""
@@ -122,6 +128,31 @@ class Cells:
         if isinstance(reply, CellContents):
             self._contents[cell].append(reply)
         return reply
+
+    def _silence_copies(self) -> None:
+        """Count cells as silent that have the same services: they are one database, or copies.
+
+        SAFETY: in both, each instance is alive, and nothing shows which row is Nova's. What the
+        mapping of the other cell should lead to was not read.
+        """
+        owners = grouped(
+            (row.uuid, cell)
+            for cell, contents in self._contents.items()
+            for reply in contents
+            for row in reply.services
+            if row.uuid
+        )
+        copies = dict.fromkeys(frozenset(cells) for cells in owners.values() if len({*cells}) > 1)
+        for cells in copies:
+            for cell in cells:
+                others = " and ".join(sorted(other.name for other in cells if other != cell))
+                silence = Unreachable(
+                    cell.name,
+                    f"it has the same services as {others}: their rows in cell_mappings lead to "
+                    "one database, or one database is a copy of the other",
+                )
+                self._silent[cell] = _silent(cell.name, self._cloud.nova.read_via, silence)
+                self._contents[cell] = []
 
     def _status(self, cell: NovaCell) -> SourceStatus:
         contents = self._contents[cell]

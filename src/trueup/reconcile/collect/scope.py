@@ -6,7 +6,14 @@ The same rules decide what a selection reads of a cloud, and what it keeps of a 
 
 from collections.abc import Iterable, Mapping
 
-from trueup.reconcile.facts import Amounts, ComputeNode, Facts, Instance, grouped
+from trueup.reconcile.facts import (
+    Amounts,
+    ComputeNode,
+    Facts,
+    Instance,
+    as_compared,
+    grouped,
+)
 
 
 def alike(names: Iterable[str]) -> frozenset[str]:
@@ -23,11 +30,6 @@ def may_be_on(instance: Instance, hosts: frozenset[str], nodes: frozenset[str]) 
     if instance.host:
         return as_compared(instance.host) in hosts
     return bool(instance.node) and as_compared(instance.node or "") in nodes
-
-
-def as_compared(name: str) -> str:
-    """A name as databases on MySQL compare it: without case, and without spaces at its end."""
-    return name.rstrip(" ").casefold()
 
 
 def spellings(nodes: Iterable[ComputeNode]) -> Mapping[str, str]:

@@ -29,11 +29,14 @@ from trueup.reconcile.collect.scope import (
 )
 from trueup.reconcile.collect.selection import (
     Selection,
+    SelectionUnknown,
     cells_selected,
     chosen,
     hosts_selected,
+    is_empty,
     nodes_selected,
     providers_selected,
+    unknown,
     with_spellings,
 )
 from trueup.reconcile.collect.trees import whole_trees
@@ -110,7 +113,29 @@ def collect_selected(cloud: Cloud, progress: Progress, selection: Selection) -> 
         optional=(*of_neutron, *hypervisors.statuses()),
         unsupported=(_NOT_OF_PROJECTS,) if selection.projects else (),
     )
-    return chosen(facts_of(cloud, collected), selection)
+    return _chosen(facts_of(cloud, collected), cloud, cells, selection)
+
+
+def _chosen(facts: Facts, cloud: Cloud, cells: Cells, selection: Selection) -> Facts:
+    """As `chosen`. A name that nothing has is compared with all names that Nova maps.
+
+    PERF: only then are all mappings read.
+    """
+    try:
+        found = chosen(facts, selection)
+    except SelectionUnknown as refused:
+        if refused.kind != "instance":
+            raise
+        mapped = cloud.nova.registry(cells.every).instance_mappings
+        raise unknown(refused.kind, refused.name, (row.instance for row in mapped)) from None
+    if selection.projects and not selection.may_be_gone and is_empty(found, selection):
+        mapped = cloud.nova.registry(cells.every).instance_mappings
+        projects = {row.project for row in mapped}
+        for name in sorted(selection.projects - projects):
+            error = unknown("project", name, projects)
+            if error.near:
+                raise error
+    return found
 
 
 def _faults_matter(ledger: LedgerLookup, partial: Facts, candidates: frozenset[str]) -> bool:

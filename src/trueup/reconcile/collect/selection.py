@@ -11,7 +11,6 @@ from difflib import get_close_matches
 
 from trueup.reconcile.collect.scope import (
     alike,
-    as_compared,
     holds_nothing,
     hosts_left,
     hosts_of,
@@ -24,7 +23,15 @@ from trueup.reconcile.collect.scope import (
     spellings,
     with_partners,
 )
-from trueup.reconcile.facts import Amounts, ComputeNode, Facts, Instance, LedgerFault, within_trees
+from trueup.reconcile.facts import (
+    Amounts,
+    ComputeNode,
+    Facts,
+    Instance,
+    LedgerFault,
+    as_compared,
+    within_trees,
+)
 
 NOBODY: frozenset[str] = frozenset()
 
@@ -98,14 +105,18 @@ def with_spellings(selection: Selection, facts: Facts) -> Selection:
     return replace(selection, hosts=selection.hosts | spelled)
 
 
+def is_empty(facts: Facts, selection: Selection) -> bool:
+    """Whether nothing is selected. While a source is silent, its rows may be selected."""
+    selected = facts.instances or facts.consumers or facts.providers_in_scope
+    return selection.narrows and not selected and facts.coverage.complete
+
+
 def refuse_empty(facts: Facts, selection: Selection) -> None:
     """Raise SelectionEmpty if nothing is selected: an audit of nothing would look clean.
 
     Only Keystone knows whether a project exists, and several selectors may have nothing in common.
-    While a source is silent, nothing is raised: its rows may be selected.
     """
-    selected = facts.instances or facts.consumers or facts.providers_in_scope
-    if selection.narrows and not selected and facts.coverage.complete:
+    if is_empty(facts, selection):
         raise SelectionEmpty
 
 

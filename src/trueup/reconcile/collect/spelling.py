@@ -8,8 +8,8 @@ not. Spellings are unified here as the database compares them, so that no rule h
 from collections.abc import Iterable
 from dataclasses import replace
 
-from trueup.reconcile.collect.scope import as_compared, spellings
-from trueup.reconcile.facts import ComputeNode, HostAggregate
+from trueup.reconcile.collect.scope import spellings
+from trueup.reconcile.facts import ComputeNode, HostAggregate, as_compared
 from trueup.reconcile.sources.nova.contract import Registry
 
 

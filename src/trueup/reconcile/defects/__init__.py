@@ -6,6 +6,7 @@ from typing import Protocol
 
 from trueup.reconcile.defects import (
     aggregate_drift,
+    allocation_ratio_differs,
     allocation_without_inventory,
     broken_tree,
     build_request_left,
@@ -116,6 +117,7 @@ DEFECTS: tuple[Defect, ...] = (
     child_without_owner,
     overcommitted_inventory,
     inventory_fully_reserved,
+    allocation_ratio_differs,
     pinned_twice,
     allocation_without_inventory,
     reshape_incomplete,

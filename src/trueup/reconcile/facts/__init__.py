@@ -28,6 +28,7 @@ from trueup.reconcile.facts.hosts import (
     HostDefaults,
     HostMapping,
     PciDevice,
+    as_compared,
 )
 from trueup.reconcile.facts.instances import (
     AssignedResource,

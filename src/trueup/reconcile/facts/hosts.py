@@ -11,6 +11,11 @@ from trueup.reconcile.facts.numa import HostTopology
 SERVICE_DOWN_AFTER = timedelta(seconds=60)
 
 
+def as_compared(name: str) -> str:
+    """A name as databases on MySQL compare it: without case, and without spaces at its end."""
+    return name.rstrip(" ").casefold()
+
+
 @dataclass(frozen=True, slots=True)
 class ComputeNode:
     """A row of a cell's `compute_nodes`; `uuid` is its provider's uuid.

@@ -24,6 +24,7 @@ from trueup.reconcile.plan.plan import (
     PlanForeign,
     PlanStale,
     Remedy,
+    Ruling,
     consumers_of,
     domains_wanted,
     in_reverse,

@@ -53,15 +53,22 @@ def narrowed(plan: Plan, only: Only) -> Plan:
         for step in plan.steps:
             if direction_of(step) is not only.direction:
                 left_out.update(step.because)
+    kept = without(plan, left_out)
+    declined = [NotPlanned(row, LEFT_OUT) for row in plan.findings if row not in kept.findings]
+    return replace(kept, declined=(*plan.declined, *declined))
+
+
+def without(plan: Plan, left_out: set[str]) -> Plan:
+    """The plan without these findings (ids), and without those that need a step of theirs."""
+    left_out = set(left_out)
     steps = _without(plan.steps, left_out)
     kept = {step.id for step in steps}
-    declined = [NotPlanned(row, LEFT_OUT) for row in plan.findings if row.id in left_out]
     return replace(
         plan,
         findings=tuple(row for row in plan.findings if row.id not in left_out),
         steps=steps,
-        declined=(*plan.declined, *declined),
         effects=tuple(effect for effect in plan.effects if effect.step in kept),
+        rulings={step: ruling for step, ruling in plan.rulings.items() if step in kept},
     )
 
 

@@ -5,6 +5,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import Literal
 
 import msgspec
 
@@ -83,12 +84,27 @@ class Proposal:
 
 
 @dataclass(frozen=True, slots=True)
+class Ruling:
+    """What a policy says of a step: the decision, and the rule and the file that it is from.
+
+    `approvals` is how many persons have to approve the step.
+    """
+
+    decision: Literal["never", "approval", "ask", "automatic"]
+    rule: str
+    policy: str
+    approvals: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """Steps in order, with what they were made from. `cells` shows which cloud it is for.
 
     `first_at` and `made_at` are the times of the two observations. `findings` have steps.
     `effects` say what each step does to capacity and to the usage of projects. `options` and
-    `selection` are those of the audits: every later audit for this plan uses them again.
+    `selection` are those of the audits: every later audit for this plan uses them again. `made_by`
+    is the account and the host that made it. `rulings` are those of the policies that were in force
+    then, by step; another policy may be in force when the plan is applied.
     """
 
     made_at: datetime
@@ -105,13 +121,19 @@ class Plan:
     options: AuditOptions = field(default_factory=AuditOptions)
     selection: Selection = EVERYTHING
     format: int = FORMAT
+    made_by: str = ""
+    rulings: Mapping[str, Ruling] = field(default_factory=dict)
+
+    @property
+    def digest(self) -> str:
+        """A digest of the whole content."""
+        content = msgspec.json.encode(self, order="deterministic")
+        return hashlib.sha256(content).hexdigest()
 
     @property
     def id(self) -> str:
         """A short name made from the whole content."""
-        content = msgspec.json.encode(self, order="deterministic")
-        digest = hashlib.sha256(content).hexdigest()
-        return f"{self.made_at:%Y%m%dT%H%M%S}-{digest[:8]}"
+        return f"{self.made_at:%Y%m%dT%H%M%S}-{self.digest[:8]}"
 
     @property
     def subjects(self) -> frozenset[str]:

@@ -28,6 +28,8 @@ from trueup.reconcile.verdicts import (
 
 # Incremented when a field is removed or changes its meaning, but not for new fields.
 FORMAT = 1
+# What follows an audit with findings.
+NEXT_PLAN = "trueup plan --out plan.json"
 Document = dict[str, Any]
 _TITLES = {defect.NAME: defect.TITLE for defect in DEFECTS}
 
@@ -58,6 +60,7 @@ def audit_document(
         "not_judged": [{"defect": row.defect, "lacks": row.lacks} for row in audit.not_judged],
         "hanging": [_with_reason(row) | {"ends": row.ends} for row in audit.hanging],
         "acknowledged": [_acknowledged(row) for row in audit.acknowledged],
+        "next": [next_command("plan a repair", NEXT_PLAN)] if audit.findings else [],
     } | (_everything(what) if what.view.everything else {})
 
 
@@ -70,6 +73,11 @@ def _everything(what: ShownAudit) -> Document:
         "right": _reasoned(row for row in what.remarks if row.right),
         "not_checked": _reasoned(row for row in what.remarks if not row.right),
     }
+
+
+def next_command(purpose: str, command: str) -> Document:
+    """What one may do next, as a command line."""
+    return {"to": purpose, "command": command}
 
 
 def moment(time: datetime) -> str:

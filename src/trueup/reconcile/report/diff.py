@@ -9,7 +9,7 @@ from trueup.reconcile.plan import Effect, Plan
 from trueup.reconcile.report.guards import guard_in_words
 from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.report.states import before_and_after
-from trueup.reconcile.report.words import evidence_in_words
+from trueup.reconcile.report.words import decision_in_words, evidence_in_words
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import Finding
 from trueup.reconcile.wording import counted
@@ -38,6 +38,11 @@ def plan_diff(plan: Plan) -> Iterator[DiffLine]:
         yield from _changes(step, names)
         if step.id in effects:
             yield from _effect(effects[step.id])
+        if ruling := plan.rulings.get(step.id):
+            yield DiffLine(
+                "note",
+                f"  policy: {decision_in_words(ruling)}, by {ruling.rule} of {ruling.policy}",
+            )
         for guard in step.guards:
             yield DiffLine("note", f"  guard: {guard_in_words(guard, names)}")
         for need in step.needs:

@@ -8,6 +8,7 @@ from trueup.reconcile.expected import Known, expected, open_reason
 from trueup.reconcile.expected.parts import ExpectedPart
 from trueup.reconcile.facts import LIBVIRT, Facts, Flavor, Instance, InstanceRecord, Migration
 from trueup.reconcile.report.instance_details import given
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.report.story import (
     Section,
     Story,
@@ -169,7 +170,7 @@ def _part(part: ExpectedPart, facts: Facts) -> str:
     if isinstance(part, Known):
         provider = facts.provider_names.get(part.provider, part.provider)
         return f"Its {part.source} asks for {plain_words(part.amounts)} of {provider}."
-    return f"Not certain: {open_reason(part, facts.provider_names)}."
+    return f"Not certain: {in_words(open_reason(part, facts.provider_names))}."
 
 
 def _hypervisors(record: InstanceRecord, facts: Facts) -> Iterator[str]:

@@ -18,6 +18,7 @@ from trueup.reconcile.report.words import evidence_in_words
 from trueup.reconcile.rules.claims import NotCertain, claim_of
 from trueup.reconcile.rules.strangers import row_lost
 from trueup.reconcile.rules.unoffered import reason_of, unoffered_classes
+from trueup.reconcile.steps import AllocationsOf
 from trueup.reconcile.verdicts import Finding, Subject, amounts_in_words
 
 FORMAT = 1
@@ -167,15 +168,20 @@ def _repairs(
         for step in effect.steps:
             number += 1
             before, after = before_and_after(step, names)
-            yield f"Step {number} changes {_flat(before)} to {_flat(after)}."
+            of_amounts = all(isinstance(row.target, AllocationsOf) for row in step.changes)
+            change = f"{_flat(before, of_amounts)} to {_flat(after, of_amounts)}"
+            yield f"Step {number} changes {change}."
         for count in (*effect.capacity, *effect.quota):
             yield f"Until then Placement counts for {count.words}."
     if number:
         yield "trueup plan --out plan.json makes this plan, after a second observation."
 
 
-def _flat(state: Mapping[str, str]) -> str:
-    return "; ".join(f"{held} on {name}" for name, held in state.items()) or "nothing"
+def _flat(state: Mapping[str, str], of_amounts: bool) -> str:
+    """A state in one line; the labels of amounts are the names of providers."""
+    if of_amounts:
+        return "; ".join(f"{held} on {name}" for name, held in state.items()) or "nothing"
+    return "; ".join(f"{name}: {words or 'none'}" for name, words in state.items()) or "nothing"
 
 
 def _awaited(about: Concern) -> Iterator[str]:

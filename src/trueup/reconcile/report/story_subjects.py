@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from itertools import chain
 
 from trueup.reconcile.audit import Observation
-from trueup.reconcile.collect.scope import as_compared, spellings
+from trueup.reconcile.collect.scope import spellings
 from trueup.reconcile.collect.selection import unknown
-from trueup.reconcile.facts import Facts
+from trueup.reconcile.facts import Facts, as_compared
 from trueup.reconcile.report.instance_story import consumer_story
 from trueup.reconcile.report.provider_story import host_story, provider_story
 from trueup.reconcile.report.story import Story

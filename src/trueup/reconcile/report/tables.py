@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from trueup.reconcile.defects import DEFECTS
-from trueup.reconcile.plan import Plan
+from trueup.reconcile.plan import Plan, Ruling
+from trueup.reconcile.plan.policy import Policy
 from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.report.states import before_and_after
-from trueup.reconcile.report.words import evidence_in_words
+from trueup.reconcile.report.words import decision_in_words, evidence_in_words
 from trueup.reconcile.runs.journal import Journal, StepOutcome
 from trueup.reconcile.runs.journals import Unreadable
+from trueup.reconcile.runs.proof import Proof
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import Evidence
 from trueup.reconcile.verdicts.verified import FOUND_AGAIN, Verified
@@ -38,12 +40,24 @@ Columns = tuple[str, ...]
 Table = tuple[Columns, list[tuple[Cell, ...]]]
 
 PLAN_COLUMNS = ("Step", "Name", "Subject", "Before", "After", "Because")
+RULINGS_COLUMNS = ("Step", "Name", "Subject", "Because", "Decision", "Rule", "Policy")
+RULES_COLUMNS = ("Rule", "Name", "Decision", "Conditions")
 OUTCOME_COLUMNS = ("Name", "Subject", "Result", "Because", "Reason")
 RUNS_COLUMNS = (
     "Run", "Began at", "By", "Endpoint", "Undoes", "Steps", "Done", "Refused", "Unknown", "Open",
-    "Taken back", "Note",
+    "Taken back", "Note", "Planned by", "Approved by",
 )  # fmt: skip
 RUN_COLUMNS = ("Step", "Name", "Subject", "Result", "At", "Because", "Reason", "Requests")
+PROOF_COLUMNS = (
+    "Run",
+    "Lines",
+    "Digest",
+    "Whole",
+    "Signed by",
+    "Signed lines",
+    "Sent lines",
+    "Note",
+)
 VERIFIED_COLUMNS = ("Finding", "State", "Found now", "Reason")
 DEFECTS_COLUMNS = ("Defect", "Severity", "What it is", "Remedy")
 
@@ -55,6 +69,27 @@ def plan_table(plan: Plan) -> Table:
         (number, *_subject(step, names), *before_and_after(step, names), _defects(step))
         for number, step in enumerate(plan.steps, 1)
     ]
+
+
+def rulings_table(plan: Plan, rulings: Mapping[str, Ruling]) -> Table:
+    """What the policies in force say of each step of a plan."""
+    rows: list[tuple[Cell, ...]] = []
+    for number, step in enumerate(plan.steps, 1):
+        ruling = rulings.get(step.id)
+        said = (decision_in_words(ruling), ruling.rule, ruling.policy) if ruling else ("", "", "")
+        rows.append((number, *_subject(step, plan.names), _defects(step), *said))
+    return RULINGS_COLUMNS, rows
+
+
+def rules_table(policy: Policy) -> Table:
+    """The rules of a policy, in their order, and what decides where none fits."""
+    rows: list[tuple[Cell, ...]] = [
+        (str(number), rule.name, rule.decision, "; ".join(rule.conditions))
+        for number, rule in enumerate(policy.rules, 1)
+    ]
+    if policy.rules or policy.default:
+        rows.append(("default", "", policy.default or "never", ""))
+    return RULES_COLUMNS, rows
 
 
 def outcome_table(outcomes: Iterable[StepOutcome], names: Mapping[str, str]) -> Table:
@@ -72,7 +107,7 @@ def runs_table(journals: Iterable[Journal | Unreadable]) -> Table:
 
 def _run_row(journal: Journal | Unreadable) -> tuple[Cell, ...]:
     if isinstance(journal, Unreadable):
-        return journal.run, *([""] * 10), f"cannot be read: {journal.reason}"
+        return journal.run, *([""] * 10), f"cannot be read: {journal.reason}", "", ""
     steps, origin = journal.plan.steps, journal.origin
     results = Counter(step_result(step, journal) for step in steps)
     counts = (results[name] for name in ("done", "refused", "unknown", "open", "taken back"))
@@ -85,6 +120,8 @@ def _run_row(journal: Journal | Unreadable) -> tuple[Cell, ...]:
         len(steps),
         *counts,
         "",
+        journal.plan.made_by,
+        " ".join(approval.by for approval in origin.approvals),
     )
 
 
@@ -106,6 +143,23 @@ def run_table(journal: Journal) -> Table:
             )
         )
     return RUN_COLUMNS, rows
+
+
+def proof_table(proofs: Iterable[Proof]) -> Table:
+    """What can be proven of each journal."""
+    return PROOF_COLUMNS, [
+        (
+            proof.run,
+            proof.lines,
+            proof.digest,
+            "no" if proof.fault else "yes",
+            proof.signed_by,
+            proof.signed_lines,
+            proof.received_lines,
+            in_words(proof.fault),
+        )
+        for proof in proofs
+    ]
 
 
 def step_result(step: Step, journal: Journal) -> str:

@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Evidence in words: only this module turns the values of findings into text."""
+"""Evidence and rulings in words: only this module turns the values of findings into text."""
 
 from collections.abc import Iterable, Mapping
 
+from trueup.reconcile.plan import Ruling
 from trueup.reconcile.verdicts import Evidence, Scalar, Structure, Value, plain_words
+from trueup.reconcile.wording import counted
 
 
 def evidence_in_words(evidence: Evidence) -> dict[str, str]:
     """Each value as text, by its label as people read it (`should hold`)."""
     return {label.replace("_", " "): _words(value) for label, value in evidence.items()}
+
+
+def decision_in_words(ruling: Ruling) -> str:
+    """What a policy says of a step: `ask`, or `approval of 2 persons`."""
+    persons = f" of {counted(ruling.approvals, 'person')}" if ruling.approvals else ""
+    return f"{ruling.decision}{persons}"
 
 
 def _words(value: Value) -> str:

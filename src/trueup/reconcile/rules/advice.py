@@ -173,7 +173,10 @@ STATES: Mapping[str, Advice] = {
     "rescued": _rebuilt(
         "run `openstack server unrescue {uuid}`, then `openstack server migrate {uuid}`"
     ),
-    "resized": _rebuilt("run `openstack server resize confirm {uuid}`"),
+    "resized": _rebuilt(
+        "run `openstack server resize revert {uuid}`, which takes it back to where it came from; "
+        "or confirm it, and migrate it then"
+    ),
     "shelved": Advice(
         "run `openstack server shelve --offload {uuid}`",
         f"do not evacuate it: {_IMAGE}. Start nova-compute on {{host}}, and run `openstack server "

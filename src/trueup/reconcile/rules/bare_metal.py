@@ -59,7 +59,7 @@ def _handover_advice(place: tuple[str, str, str], facts: Facts) -> str:
     up = sorted(
         row.host
         for row in facts.compute_nodes
-        if row.hypervisor == IRONIC and row.cell == cell and _is_up(row, facts)
+        if row.hypervisor == IRONIC and row.cell == cell and row.host != host and _is_up(row, facts)
     )
     target = up[0] if up else "HOST"
     return (

@@ -81,4 +81,7 @@ def _unknown_owner(consumer: str, facts: Facts) -> Reason:
     mapping = facts.mappings.get(consumer)
     if mapping is None:
         return because("owner-unknown")
+    cell = facts.cells.get(mapping.cell or "", "")
+    if cell in {source.source for source in facts.coverage.missing}:
+        return because("mapped-to-silent-cell", cell=cell)
     return because("mapped-queued" if mapping.queued_for_delete else "mapped-without-row")

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from trueup.reconcile.audit import Audit, audit, judged, observation
-from trueup.reconcile.collect.scope import as_compared
 from trueup.reconcile.defects import DEFECTS, orphaned_allocation, shelved_allocation
 from trueup.reconcile.facts import (
     DISABLED_TRAIT,
@@ -27,6 +26,7 @@ from trueup.reconcile.facts import (
     LedgerFault,
     Owner,
     Provider,
+    as_compared,
 )
 from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.rules.bare_metal import IRONIC

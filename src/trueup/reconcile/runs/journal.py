@@ -55,12 +55,21 @@ class JournalUnwritable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Approval:
+    """A signature of a plan: a principal of the allowed signers, and the key's fingerprint."""
+
+    by: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
 class Origin:
-    """The account and the host that began a run, and the endpoint of Placement."""
+    """The account and the host that began a run, the endpoint of Placement, and who approved it."""
 
     user: str = ""
     host: str = ""
     endpoint: str = ""
+    approvals: tuple[Approval, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +142,7 @@ class _Header(msgspec.Struct):
     format: int
 
 
-_Entry = _Opened | _Intended | _Recorded | _TakenBack
+Entry = _Opened | _Intended | _Recorded | _TakenBack
 
 
 class Journal:
@@ -146,7 +155,7 @@ class Journal:
         self.began_at = opened.at
         self.ended_at = opened.at
         self._file = file
-        self._digest = digest
+        self._digests = [digest]
         self._failure: JournalUnwritable | None = None
         self._lock = Lock()
         self._intended: dict[str, datetime] = {}
@@ -154,6 +163,17 @@ class Journal:
         self._outcomes: dict[str, Outcome] = {}
         self._outcome_times: dict[str, datetime] = {}
         self._taken_back: dict[str, _TakenBack] = {}
+
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """The digest of each line, in order."""
+        return tuple(self._digests)
+
+    @property
+    def head(self) -> tuple[int, str]:
+        """The number of the last line, and its digest, which is of all lines."""
+        with self._lock:
+            return len(self._digests), self._digests[-1]
 
     def outcome_of(self, step: Step) -> Outcome | None:
         return self._outcomes.get(step.id)
@@ -275,9 +295,9 @@ class Journal:
             reason = because("run-goes-on", run=self.run)
             earlier.record(*(Outcome(step.id, "refused", reason) for step in open_steps))
 
-    def take(self, entry: _Entry, digest: str) -> None:
+    def take(self, entry: Entry, digest: str) -> None:
         """Learn from an entry on disk, whose line has this digest."""
-        self._digest = digest
+        self._digests.append(digest)
         self.ended_at = max(self.ended_at, entry.at)
         match entry:
             case _Intended():
@@ -298,13 +318,13 @@ class Journal:
             case _TakenBack():
                 self._taken_back[entry.step] = entry
 
-    def _append(self, *entries: _Entry) -> None:
+    def _append(self, *entries: Entry) -> None:
         with self._lock:
             # The failed write may have left a part of a line, which the next run cuts off.
             if self._failure is not None:
                 raise self._failure
             try:
-                digests = _write(self._file, entries, self._digest)
+                digests = _write(self._file, entries, self._digests[-1])
             except JournalUnwritable as failure:
                 self._failure = failure
                 raise
@@ -354,11 +374,11 @@ def _refuse_other_formats(first: bytes, path: Path) -> None:
         raise JournalFormatUnknown(str(path), header.format, FORMAT)
 
 
-def _entry(line: bytes, path: Path, number: int, before: str) -> tuple[_Entry, str]:
+def _entry(line: bytes, path: Path, number: int, before: str) -> tuple[Entry, str]:
     """The entry of a line, and the line's digest. `before` is the digest of the line before."""
     try:
         found = msgspec.json.decode(line, type=_Line)
-        entry: _Entry = msgspec.json.decode(found.entry, type=_Entry)
+        entry: Entry = msgspec.json.decode(found.entry, type=Entry)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise JournalDamaged(str(path), number, str(error)) from error
     # SAFETY: an undo writes the state before the step, as the journal has it.
@@ -371,7 +391,7 @@ def _digest(before: str, content: bytes) -> str:
     return hashlib.sha256(before.encode() + content).hexdigest()[:DIGEST_LENGTH]
 
 
-def _write(file: IO[bytes], entries: Sequence[_Entry], before: str) -> list[str]:
+def _write(file: IO[bytes], entries: Sequence[Entry], before: str) -> list[str]:
     """Put entries on disk as the next lines, and return the digests of those lines.
 
     PERF: one fsync for all of them.

@@ -27,7 +27,8 @@ class Pace:
 
     A step that takes longer than `slow_after` seconds shows that services are busy. The next step
     then waits for that long, twice as long if it is slow too, and so on. While the file `pause`
-    exists, no step begins; `paused` is called the first time.
+    exists, no step begins; `paused` is called the first time. `permit` is called before each step,
+    and ends the run if it raises.
     """
 
     concurrency: int = 1
@@ -35,6 +36,7 @@ class Pace:
     slow_after: float | None = None
     pause: Path | None = None
     paused: Callable[[Path], None] = lambda _: None
+    permit: Callable[[], None] = lambda: None
 
 
 ONE_BY_ONE = Pace()
@@ -69,6 +71,7 @@ class Throttle:
             self._sleep(PAUSED_SECONDS)
         if (left := self._ready - self._clock()) > 0:
             self._sleep(left)
+        self._pace.permit()
 
     @contextmanager
     def turn(self) -> Iterator[None]:

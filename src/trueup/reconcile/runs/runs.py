@@ -41,7 +41,7 @@ from trueup.reconcile.plan import (
     undefined_by,
 )
 from trueup.reconcile.runs.apply import apply, require_answers, resolve_interrupted
-from trueup.reconcile.runs.journal import Journal, Origin, StepOutcome
+from trueup.reconcile.runs.journal import Approval, Journal, Origin, StepOutcome
 from trueup.reconcile.runs.journals import RunUnknown, applying, redone, reopened, undos
 from trueup.reconcile.runs.journals import runs as runs_in
 from trueup.reconcile.runs.pace import ONE_BY_ONE, Pace
@@ -134,7 +134,7 @@ def plan(
     holdings, unread = _holdings(confirmed, observer.cloud)
     records = _domain_records(confirmed, observer.cloud.hypervisors)
     made = make_plan(confirmed, holdings, records, remedy_of, unread)
-    made = replace(made, options=observer.options, selection=observer.selection)
+    made = replace(made, options=observer.options, selection=observer.selection, made_by=account())
     second = confirmed.second
     # PERF: replaced facts would be judged again.
     facts = replace(second.facts, domain_records=records) if records else second.facts
@@ -223,7 +223,8 @@ def plan_of_facts(
     """
     confirmed = Confirmed(first, observation(facts, options), interval)
     made = make_plan(confirmed, facts.holdings)
-    return Planned(replace(made, options=options, selection=selection), confirmed.second)
+    made = replace(made, options=options, selection=selection, made_by=account())
+    return Planned(made, confirmed.second)
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +259,7 @@ class Run:
     partly: tuple[StepOutcome, ...] = ()
     elsewhere: Mapping[str, tuple[Step, ...]] = field(default_factory=dict)
     in_part: tuple[StepOutcome, ...] = ()
+    journal: Journal | None = None
 
 
 # There is nothing to do.
@@ -265,21 +267,29 @@ NO_RUN = Run("", 0, True, iter(()), tuple)
 
 
 @contextmanager
-def applied(plan: Plan, cloud: Cloud, folder: Path, pace: Pace = ONE_BY_ONE) -> Iterator[Run]:
-    """A run of a plan, with its journal in a folder.
+def applied(
+    plan: Plan,
+    cloud: Cloud,
+    folder: Path,
+    pace: Pace = ONE_BY_ONE,
+    approvals: tuple[Approval, ...] = (),
+) -> Iterator[Run]:
+    """A run of a plan, with its journal, which keeps the approvals, in a folder.
 
     Raises Unreachable, RunBusy, JournalUnwritable, JournalDamaged, JournalFormatUnknown, UndoOpen;
     the outcomes raise Unreachable, AccessDenied, JournalUnwritable.
     """
     require_answers(plan, cloud)
     note_undos(plan.id, cloud, folder)
-    with applying(plan, folder, origin(cloud)) as journal:
+    with applying(plan, folder, replace(origin(cloud), approvals=approvals)) as journal:
         yield _run(journal, apply(cloud, journal, pace))
 
 
 def _run(journal: Journal, outcomes: Iterator[StepOutcome]) -> Run:
     steps = len(journal.plan.steps)
-    return Run(journal.run, steps, journal.finished, outcomes, lambda: journal.attempted)
+    return Run(
+        journal.run, steps, journal.finished, outcomes, lambda: journal.attempted, journal=journal
+    )
 
 
 @contextmanager
@@ -347,6 +357,11 @@ def undone(
                 elsewhere=redone(original, folder),
                 in_part=in_part,
             )
+
+
+def account() -> str:
+    """Our account and host, as `operator@controller`."""
+    return f"{getpass.getuser()}@{socket.gethostname()}"
 
 
 def origin(cloud: Cloud) -> Origin:

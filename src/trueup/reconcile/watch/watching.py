@@ -21,7 +21,7 @@ from trueup.reconcile.page.page import Page, page_of
 from trueup.reconcile.runs import INTERVAL_SECONDS, Wait
 from trueup.reconcile.runs.journal import Journal
 from trueup.reconcile.runs.journals import Unreadable
-from trueup.reconcile.watch.hook import Hook, news_document
+from trueup.reconcile.sinks import Sink
 from trueup.reconcile.watch.memory import (
     Memory,
     Sighting,
@@ -31,6 +31,7 @@ from trueup.reconcile.watch.memory import (
     news_in,
 )
 from trueup.reconcile.watch.memory_file import remember
+from trueup.reconcile.watch.news import news_message
 from trueup.reconcile.watch.status import WatchStatus
 from trueup.reconcile.wording import counted
 
@@ -56,7 +57,7 @@ class Watch:
     path: Path
     interval: float
     version: str
-    hook: Hook | None = None
+    hook: Sink | None = None
     confirm_after: float = INTERVAL_SECONDS
 
     @property
@@ -128,8 +129,7 @@ class Watcher:
         if not news or self._watch.hook is None:
             return memory
         began = time.monotonic()
-        document = news_document(memory, news, self._watch.confirming)
-        reason = self._watch.hook.run(document)
+        reason = self._watch.hook.send(news_message(memory, news, self._watch.confirming))
         phases["notify"] = time.monotonic() - began
         self._notifications["failed" if reason else "done"] += 1
         if reason:

@@ -10,11 +10,11 @@ import pytest
 
 from trueup.reconcile.facts import ComputeService
 from trueup.reconcile.sources.nova.scheduling import (
-    NODES,
     host_of,
     image_properties,
     request_of,
 )
+from trueup.reconcile.sources.nova.tables import scheduler_nodes
 
 FLAVOR = {
     "nova_object.data": {
@@ -51,7 +51,7 @@ def test_a_request_without_a_flavor_is_none():
 
 
 def test_columns_that_are_broken_or_empty_say_nothing():
-    row = SimpleNamespace(**dict.fromkeys(NODES.c.keys()))
+    row = SimpleNamespace(**dict.fromkeys(scheduler_nodes.c.keys()))
     row.uuid, row.stats, row.supported_instances, row.disk_available_least = "A", "{", "", 3
     host = host_of(row, "cell", ComputeService("cell", "h", False, None), (), ())
     assert (host.uuid, host.stats, host.supported, host.made_at) == ("a", {}, (), None)

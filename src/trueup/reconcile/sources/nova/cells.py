@@ -30,6 +30,7 @@ from trueup.reconcile.sources.nova.contract import (
     InstanceFilter,
     InstanceIds,
 )
+from trueup.reconcile.sources.nova.host_names import HostNames
 from trueup.reconcile.sources.nova.instance_rows import Beside, InstanceRows
 from trueup.reconcile.sources.reading import Read, Reader
 
@@ -55,7 +56,7 @@ class CellReading:
         """All hosts, all instances that are not deleted with their devices, and all migrations."""
         devices = self._devices(None)
         instances = self._instances(self._beside(devices, None), counted)
-        return replace(
+        found = replace(
             self.hosts(),
             instances=instances,
             migrations=self._migrations(),
@@ -63,6 +64,7 @@ class CellReading:
             pci_devices=self._pci(None),
             noted=self._noted(),
         )
+        return self._spelled(found)
 
     def hosts(self) -> CellContents:
         """Its compute nodes and services, also deleted ones."""
@@ -146,29 +148,54 @@ class CellReading:
         beside = self._beside(devices, sorted(known))
         living = tuple(InstanceRows(self._cell, self._notes, beside).every(rows))
         others = {*uuids} - known
-        return CellContents(
+        found = CellContents(
             instances=(*living, *self._named(sorted(others))),
             migrations=self._moves(asked, asked),
             block_devices=devices,
             pci_devices=self._pci(asked),
             noted=self._noted(),
         )
+        return self._spelled(found)
 
     def lookup(self, uuids: Sequence[str], moves_of: Sequence[str]) -> CellContents:
         """The instances and migrations with these uuids, alive, deleted or archived; and the
         migrations of `moves_of`.
         """
-        return CellContents(
+        found = CellContents(
             instances=self._named(uuids),
             migrations=self._moves((*uuids, *moves_of), moves_of),
             noted=self._noted(),
         )
+        return self._spelled(found)
 
     def moves_at(self, host: str) -> tuple[Migration, ...]:
         """The migrations from or to a host that are not deleted."""
         table = tables.migrations
         rows = self._rows(queries.migrations_at(self._columns, host), table)
-        return self._read(instance_rows.migration, table, rows)
+        found = self._read(instance_rows.migration, table, rows)
+        return self._spelled(CellContents(migrations=found)).migrations
+
+    def _spelled(self, found: CellContents) -> CellContents:
+        """The same instances and migrations, their hosts spelled as compute nodes spell them.
+
+        The server itself finds the compute nodes, and so says which names it treats as equal.
+        """
+        moves = found.migrations
+        places = {(row.host, row.node) for row in found.instances}
+        places |= {(row.source_host, row.source_node) for row in moves}
+        places |= {(row.target_host, row.target_node) for row in moves}
+        nodes = tables.compute_nodes
+        hosts = sorted({host for host, _ in places if host})
+        rows = self._session.rows_of(queries.living_places(self._columns), nodes.c.host, hosts)
+        known = [(row.host, row.hypervisor_hostname or "") for row in rows]
+        if places <= {*known, (None, None)} or not self._session.folds_case(nodes.c.host):
+            return found
+        names = HostNames(known)
+        return replace(
+            found,
+            instances=tuple(names.of_instances(found.instances)),
+            migrations=tuple(names.of_migrations(moves)),
+        )
 
     def _alive(self, uuids: Sequence[str]) -> list[Row]:
         """The rows of these instances that are not deleted."""

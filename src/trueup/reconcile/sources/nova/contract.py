@@ -20,6 +20,7 @@ from trueup.reconcile.facts import (
     Migration,
     PciDevice,
     RequestSpec,
+    as_compared,
 )
 from trueup.reconcile.sources.notes import NOTHING_NOTED, Noted
 
@@ -117,7 +118,7 @@ class Registry:
         """The host aggregates, by uuid, in which the source finds a host."""
 
         def compared(name: str) -> str:
-            return name.rstrip(" ").casefold() if self.folds_case else name
+            return as_compared(name) if self.folds_case else name
 
         return frozenset(
             aggregate.uuid

@@ -46,6 +46,7 @@ from trueup.reconcile.sources.nova.scheduling import (
     Schedule,
     read_api_side,
     read_cell_side,
+    read_departures,
     read_flavors_named,
     read_hosts,
     with_group_hosts,
@@ -156,12 +157,16 @@ class NovaDatabases:
                 cell, bound(read_hosts, services=self._living(cell), known=known)
             )
         ]
+        departures = (
+            moment for cell in answered for moment in self._ask_session(cell, read_departures)
+        )
         return Schedule(
             request=with_group_hosts(side.request, places),
             server=server,
             aggregates=side.aggregates,
             hosts=tuple(hosts),
             silent=tuple(cell.name for cell in cells if cell not in answered),
+            departures=tuple(departures),
         )
 
     def _living(self, cell: NovaCell) -> tuple[ComputeService, ...]:

@@ -73,6 +73,13 @@ def nodes_with(columns: Columns, uuid: str, name: str) -> Select[Any]:
     return every(columns, nodes).where(or_(nodes.c.uuid == uuid, called))
 
 
+def living_places(columns: Columns) -> Select[Any]:
+    """The host and the name of each compute node that is not deleted."""
+    nodes = tables.compute_nodes
+    columns.need(nodes)
+    return select(nodes.c.host, nodes.c.hypervisor_hostname).where(nodes.c.deleted == 0)
+
+
 def latest_reports(columns: Columns) -> Select[Any]:
     """The services with the latest report, except deleted ones.
 

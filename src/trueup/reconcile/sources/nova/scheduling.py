@@ -3,10 +3,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 import msgspec
-from sqlalchemy import column, select, table
+from sqlalchemy import TableClause, select
 
 from trueup.reconcile.facts import (
     ComputeService,
@@ -25,29 +26,6 @@ from trueup.reconcile.sources.notes import Notes
 from trueup.reconcile.sources.nova import host_rows, tables
 from trueup.reconcile.sources.nova.instance_rows import flavor_in_row, flavor_of
 from trueup.reconcile.sources.reading import Reader
-
-
-def _table(name: str, *columns: str) -> Any:
-    return table(name, *map(column, columns))
-
-
-_MEMBERS = _table("instance_group_member", "id", "group_id", "instance_uuid")
-_GROUPS = _table("instance_groups", "id", "uuid")
-_POLICIES = _table("instance_group_policy", "id", "group_id", "policy", "rules")
-_LATER = {"instance_group_policy": ("rules",)}
-_FLAVORS = _table(
-    "flavors", "id", "name", "flavorid", "vcpus", "memory_mb", "root_gb", "ephemeral_gb", "swap"
-)
-_EXTRA_SPECS = _table("flavor_extra_specs", "id", "flavor_id", "key", "value")
-_FAULTS = _table("instance_faults", "id", "instance_uuid", "message", "created_at")
-_PLACES = _table("instances", "id", "uuid", "host", "deleted")
-NODES = _table(
-    "compute_nodes", "id", "uuid", "host", "hypervisor_hostname", "host_ip", "hypervisor_type",
-    "hypervisor_version", "vcpus", "memory_mb", "local_gb", "vcpus_used", "local_gb_used",
-    "free_ram_mb", "free_disk_gb", "disk_available_least", "cpu_allocation_ratio",
-    "ram_allocation_ratio", "disk_allocation_ratio", "cpu_info", "supported_instances", "stats",
-    "created_at", "deleted",
-)  # fmt: skip
 
 
 class NotARequest(ValueError):
@@ -81,20 +59,24 @@ class HostsAround:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A request, with the facts that the scheduler needs. `silent` cells did not answer."""
+    """A request, with the facts that the scheduler needs. `silent` cells did not answer.
+
+    `departures`: when compute nodes were deleted, of those that are not archived yet.
+    """
 
     request: ScheduleRequest
     server: ScheduledServer | None
     aggregates: tuple[HostAggregate, ...]
     hosts: tuple[SchedulerHost, ...]
     silent: tuple[str, ...]
+    departures: tuple[datetime, ...] = ()
 
 
 def read_api_side(session: Session, source: str, uuid: str) -> ApiSide:
     """The request of an instance, its cell, and all host aggregates. Raises NotARequest."""
-    columns = Columns(session, source, _LATER)
+    columns = Columns(session, source, tables.LATER)
     mappings = tables.instance_mappings
-    mapped = list(_of(session, columns, mappings, mappings.c.instance_uuid, [uuid]))
+    mapped = list(_of(session, columns, mappings, "instance_uuid", [uuid]))
     notes = Notes()
     aggregates = host_rows.host_aggregates(
         Reader(tables.aggregates.name, notes),
@@ -113,13 +95,13 @@ def read_api_side(session: Session, source: str, uuid: str) -> ApiSide:
 
 def read_flavors_named(session: Session, source: str, name: str) -> list[Flavor]:
     """The flavors with this id or name."""
-    columns = Columns(session, source, {})
+    columns = Columns(session, source, tables.LATER)
     rows = {
         row.id: row
-        for key in (_FLAVORS.c.flavorid, _FLAVORS.c.name)
-        for row in _of(session, columns, _FLAVORS, key, [name])
+        for key in ("flavorid", "name")
+        for row in _of(session, columns, tables.flavors, key, [name])
     }
-    specs = _of(session, columns, _EXTRA_SPECS, _EXTRA_SPECS.c.flavor_id, list(rows))
+    specs = _of(session, columns, tables.flavor_extra_specs, "flavor_id", list(rows))
     of_flavor = grouped((row.flavor_id, (row.key, row.value or "")) for row in specs)
     return [flavor_in_row(row, dict(of_flavor.get(number, ()))) for number, row in rows.items()]
 
@@ -128,20 +110,20 @@ def read_cell_side(session: Session, cell: str, source: str, request: ScheduleRe
     """A cell's row of a server, and the hosts of the instances that its request names."""
     columns = Columns(session, source, tables.LATER)
     wanted = sorted(named_instances(request))
-    rows = _of(session, columns, _PLACES, _PLACES.c.uuid, wanted)
+    rows = _of(session, columns, tables.instances, "uuid", wanted)
     places = {row.uuid: row.host for row in rows if not row.deleted and row.host}
     return CellSide(_server(session, columns, cell, request.instance), places)
 
 
 def _server(session: Session, columns: Columns, cell: str, uuid: str) -> ScheduledServer | None:
     """The instance in its cell, also if it is deleted, and its last fault."""
-    rows = list(_of(session, columns, tables.instances, tables.instances.c.uuid, [uuid]))
+    rows = list(_of(session, columns, tables.instances, "uuid", [uuid]))
     if not rows:
         return None
     row = rows[0]
-    faults = _of(session, columns, _FAULTS, _FAULTS.c.instance_uuid, [uuid])
+    faults = _of(session, columns, tables.instance_faults, "instance_uuid", [uuid])
     last = max(faults, key=lambda fault: fault.id, default=None)
-    reader = Reader(_FAULTS.name, Notes())
+    reader = Reader(tables.instance_faults.name, Notes())
     return ScheduledServer(
         uuid=uuid,
         name=row.display_name or "",
@@ -161,18 +143,28 @@ def read_hosts(
     known: HostsAround,
 ) -> list[SchedulerHost]:
     """The compute nodes of a cell that have a service: Nova leaves out others."""
-    columns = Columns(session, source, {})
+    columns = Columns(session, source, tables.LATER)
     by_host = {service.host: service for service in services}
     of_host = grouped(
         (host, aggregate) for aggregate in known.aggregates for host in aggregate.hosts
     )
     on_host = grouped((host, uuid) for uuid, host in known.places.items())
-    rows = session.every_row(select(*columns.of(NODES)).where(NODES.c.deleted == 0), NODES.c.id)
+    nodes = tables.scheduler_nodes
+    rows = session.every_row(select(*columns.of(nodes)).where(nodes.c.deleted == 0), nodes.c.id)
     return [
         host_of(row, cell, by_host[row.host], of_host.get(row.host, ()), on_host.get(row.host, ()))
         for row in rows
         if row.host in by_host
     ]
+
+
+def read_departures(session: Session, cell: str, source: str) -> list[datetime]:
+    """When the deleted compute nodes of a cell were deleted."""
+    nodes = tables.departed_nodes
+    columns = Columns(session, source, tables.LATER)
+    reader = Reader(nodes.name, Notes())
+    rows = session.every_row(select(*columns.of(nodes)).where(nodes.c.deleted != 0), nodes.c.id)
+    return [moment for row in rows if (moment := reader.moment(row, "deleted_at"))]
 
 
 def with_group_hosts(request: ScheduleRequest, places: Mapping[str, str]) -> ScheduleRequest:
@@ -184,14 +176,14 @@ def with_group_hosts(request: ScheduleRequest, places: Mapping[str, str]) -> Sch
 
 
 def _of(
-    session: Session, columns: Columns, one: Any, key: Any, wanted: Sequence[Any]
+    session: Session, columns: Columns, one: TableClause, key: str, wanted: Sequence[Any]
 ) -> Iterable[Row]:
-    return session.rows_of(select(*columns.of(one)), key, wanted)
+    return session.rows_of(select(*columns.of(one)), one.c[key], wanted)
 
 
 def _request(session: Session, columns: Columns, uuid: str) -> ScheduleRequest | None:
     specs = tables.request_spec_texts
-    rows = list(_of(session, columns, specs, specs.c.instance_uuid, [uuid]))
+    rows = list(_of(session, columns, specs, "instance_uuid", [uuid]))
     if not rows:
         return None
     try:
@@ -246,13 +238,13 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 def _group(session: Session, columns: Columns, uuid: str) -> ServerGroup | None:
     """The server group of an instance: Nova looks for it by its member."""
-    mine = list(_of(session, columns, _MEMBERS, _MEMBERS.c.instance_uuid, [uuid]))
+    mine = list(_of(session, columns, tables.instance_group_member, "instance_uuid", [uuid]))
     if not mine:
         return None
     number = mine[0].group_id
-    [group] = _of(session, columns, _GROUPS, _GROUPS.c.id, [number])
-    policies = list(_of(session, columns, _POLICIES, _POLICIES.c.group_id, [number]))
-    members = _of(session, columns, _MEMBERS, _MEMBERS.c.group_id, [number])
+    [group] = _of(session, columns, tables.instance_groups, "id", [number])
+    policies = list(_of(session, columns, tables.instance_group_policy, "group_id", [number]))
+    members = _of(session, columns, tables.instance_group_member, "group_id", [number])
     rules = msgspec.json.decode(policies[0].rules or "{}") if policies else {}
     return ServerGroup(
         uuid=group.uuid,
@@ -278,7 +270,7 @@ def host_of(
         address=row.host_ip or "",
         service=service,
         aggregates=tuple(aggregates),
-        made_at=Reader(NODES.name, Notes()).moment(row, "created_at"),
+        made_at=Reader(tables.scheduler_nodes.name, Notes()).moment(row, "created_at"),
         attributes=_attributes(row),
         stats=_json(row.stats, {}),
         supported=tuple(tuple(map(str, triple)) for triple in _json(row.supported_instances, [])),

@@ -28,11 +28,16 @@ request_spec_texts = _table("request_specs", "id", "instance_uuid", "spec")
 aggregates = _table("aggregates", "id", "uuid", "name")
 aggregate_hosts = _table("aggregate_hosts", "id", "aggregate_id", "host")
 aggregate_metadata = _table("aggregate_metadata", "id", "aggregate_id", "key", "value")
-# Read only where capacity is counted.
+# Read only where capacity is counted, or a flavor is named.
 flavors = _table(
-    "flavors", "id", "name", "vcpus", "memory_mb", "root_gb", "ephemeral_gb", "swap", "disabled"
-)
+    "flavors", "id", "name", "flavorid", "vcpus", "memory_mb", "root_gb", "ephemeral_gb", "swap",
+    "disabled",
+)  # fmt: skip
 flavor_extra_specs = _table("flavor_extra_specs", "id", "flavor_id", "key", "value")
+# Read only for a server that is to be scheduled.
+instance_groups = _table("instance_groups", "id", "uuid")
+instance_group_member = _table("instance_group_member", "id", "group_id", "instance_uuid")
+instance_group_policy = _table("instance_group_policy", "id", "group_id", "policy", "rules")
 
 _INSTANCE = (
     "id", "uuid", "display_name", "project_id", "user_id", "host", "node", "vm_state",
@@ -68,6 +73,16 @@ hardware = _table(
     "compute_nodes", "id", "uuid", "deleted", "vcpus", "memory_mb", "local_gb",
     "cpu_allocation_ratio", "ram_allocation_ratio", "disk_allocation_ratio",
 )  # fmt: skip
+# What the scheduler compares; read only for a server that is to be scheduled.
+scheduler_nodes = _table(
+    "compute_nodes", "id", "uuid", "host", "hypervisor_hostname", "host_ip", "hypervisor_type",
+    "hypervisor_version", "vcpus", "memory_mb", "local_gb", "vcpus_used", "local_gb_used",
+    "free_ram_mb", "free_disk_gb", "disk_available_least", "cpu_allocation_ratio",
+    "ram_allocation_ratio", "disk_allocation_ratio", "cpu_info", "supported_instances", "stats",
+    "created_at", "deleted",
+)  # fmt: skip
+departed_nodes = _table("compute_nodes", "id", "deleted", "deleted_at")
+instance_faults = _table("instance_faults", "id", "instance_uuid", "message", "created_at")
 services = _table(
     "services", "id", "uuid", "host", "binary", "deleted", "disabled", "disabled_reason",
     "forced_down", "version", "last_seen_up", "updated_at", "created_at",
@@ -82,6 +97,7 @@ LATER = {
     "instances": ("hidden",),
     "shadow_instances": ("hidden",),
     "instance_extra": ("resources",),
+    "instance_group_policy": ("rules",),
     "migrations": ("cross_cell_move",),
     "shadow_migrations": ("cross_cell_move",),
 }

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Approvals: signatures of a plan with SSH keys, made and verified by OpenSSH's ssh-keygen.
+
+A signature is of the plan's name and of the digest of its content. They are kept in a file beside
+the plan, one after the other as ssh-keygen writes them, so that two files are joined with `cat`.
+"""
+
+import getpass
+import os
+import pwd
+import re
+import subprocess
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from trueup.reconcile import files
+from trueup.reconcile.plan import Plan
+from trueup.reconcile.plan.policy import ApprovalTerms
+from trueup.reconcile.reasons import Reason, because
+from trueup.reconcile.runs.journal import Approval
+
+NAMESPACE = "trueup-plan"
+SUFFIX = ".approvals"
+_SIGNATURE = re.compile(
+    r"-----BEGIN SSH SIGNATURE-----\n.*?\n-----END SSH SIGNATURE-----\n?", re.DOTALL
+)
+_FINGERPRINT = re.compile(r"key (SHA256:\S+)")
+# A pattern, and not the name of one person.
+_PATTERN = re.compile(r"[*?!]")
+
+
+@dataclass(eq=False)
+class KeygenFailed(Exception):
+    """ssh-keygen is not installed, or did not sign; its own words."""
+
+    reason: str
+
+
+@dataclass(eq=False)
+class NotApproved(Exception):
+    """Fewer persons than needed have approved the plan, or a revoked key has signed it.
+
+    `refused` says of each signature that does not count why.
+    """
+
+    needed: int
+    approvals: tuple[Approval, ...]
+    refused: tuple[Reason, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """A plan as it was read from its file, with the signatures beside that file."""
+
+    plan: Plan
+    signatures: tuple[str, ...]
+
+
+def beside(plan: Path) -> Path:
+    """The file with the approvals of a plan's file."""
+    return plan.with_name(plan.name + SUFFIX)
+
+
+def signed(plan: Plan, path: Path) -> Signed:
+    """A plan with the signatures beside its file; without that file there are none."""
+    try:
+        text = beside(path).read_text(encoding="ascii", errors="replace")
+    except OSError:
+        text = ""
+    return Signed(plan, tuple(_SIGNATURE.findall(text)))
+
+
+def approve(plan: Plan, path: Path, key: Path) -> None:
+    """Add our signature to those beside a plan's file. Raises KeygenFailed, FileUnwritable."""
+    ran = _keygen(["sign", "-f", str(key), "-n", NAMESPACE], _message(plan))
+    if ran.returncode or not _SIGNATURE.fullmatch(ran.stdout):
+        raise KeygenFailed(_words(ran))
+    kept = "".join(_ended(one) for one in signed(plan, path).signatures)
+    files.write(beside(path), (kept + _ended(ran.stdout)).encode())
+
+
+def approvals_of(
+    one: Signed, needed: int, terms: ApprovalTerms, appliers: Iterable[str]
+) -> tuple[Approval, ...]:
+    """The approvals of a plan by persons who do not apply it; each person and key counts once.
+
+    Raises NotApproved, KeygenFailed.
+    """
+    if terms.revoked and not os.access(terms.revoked, os.R_OK):
+        raise KeygenFailed(f"the revoked keys in {terms.revoked} cannot be read")
+    approvals: dict[str, Approval] = {}
+    refused: list[Reason] = []
+    with TemporaryDirectory(prefix="trueup-approvals-") as folder:
+        for text in one.signatures:
+            path = Path(folder) / "signature"
+            path.write_text(text, encoding="ascii")
+            found = _Signature(path, _message(one.plan), terms).judged(frozenset(appliers))
+            if isinstance(found, Reason):
+                refused.append(found)
+            elif all(found.key != other.key for other in approvals.values()):
+                approvals.setdefault(found.by, found)
+    every = tuple(approvals.values())
+    # SAFETY: whoever has a revoked key has signed exactly this plan, so it is not to be trusted.
+    revoked = any(reason.name == "approval-revoked" for reason in refused)
+    if len(every) < needed or revoked:
+        raise NotApproved(needed, every, tuple(refused))
+    return every
+
+
+def own_accounts() -> frozenset[str]:
+    """The accounts of whoever runs this program: of the process, and of the one who called sudo."""
+    names = {os.environ.get("SUDO_USER", "")} if os.getuid() == 0 else set[str]()
+    with suppress(KeyError, OSError):
+        names.add(getpass.getuser())
+    with suppress(KeyError):
+        names.add(pwd.getpwuid(os.getuid()).pw_name)
+    return frozenset(filter(None, names))
+
+
+@dataclass(frozen=True, slots=True)
+class _Signature:
+    """A signature in a file, the text that it must be of, and the terms of approval."""
+
+    path: Path
+    message: str
+    terms: ApprovalTerms
+
+    def judged(self, appliers: frozenset[str]) -> Approval | Reason:
+        """The approval that it is, or why it is none."""
+        intact = self._run("check-novalidate", "-n", NAMESPACE)
+        key = _FINGERPRINT.search(intact.stdout + intact.stderr)
+        if intact.returncode or key is None:
+            return because("approval-of-another-plan", words=_words(intact))
+        found = self._run("find-principals", "-f", self.terms.signers)
+        principals = tuple(found.stdout.split("\n"))[:-1]
+        if found.returncode or not principals:
+            return because("approval-signer", key=key[1], words=_words(found))
+        by = principals[0]
+        if any(map(_PATTERN.search, principals)):
+            return because("approval-of-nobody", by=by)
+        if self._verify(by).returncode:
+            return because("approval-not-allowed", by=by, words=_words(self._verify(by)))
+        if self.terms.revoked and self._verify(by, "-r", self.terms.revoked).returncode:
+            return because("approval-revoked", by=by, key=key[1])
+        if own := sorted({self.terms.account_of(name) for name in principals} & appliers):
+            return because("approval-own", by=by, account=own[0])
+        return Approval(by, key[1])
+
+    def _verify(self, by: str, *revoked: str) -> "subprocess.CompletedProcess[str]":
+        return self._run("verify", "-I", by, "-n", NAMESPACE, "-f", self.terms.signers, *revoked)
+
+    def _run(self, verb: str, *words: str) -> "subprocess.CompletedProcess[str]":
+        return _keygen([verb, *words, "-s", str(self.path)], self.message)
+
+
+def _message(plan: Plan) -> str:
+    return f"trueup plan {plan.id}\nsha256 {plan.digest}\n"
+
+
+def _keygen(words: list[str], message: str) -> "subprocess.CompletedProcess[str]":
+    try:
+        return subprocess.run(
+            ["ssh-keygen", "-Y", *words], input=message, capture_output=True, text=True, check=False
+        )
+    except OSError as error:
+        raise KeygenFailed(f"it cannot be started: {error.strerror or error}") from error
+
+
+def _words(ran: "subprocess.CompletedProcess[str]") -> str:
+    """The first line that ssh-keygen said of a failure."""
+    lines = [line for line in ran.stderr.splitlines() if not line.startswith("Signing")]
+    return next(iter(lines), "").rstrip(".")
+
+
+def _ended(signature: str) -> str:
+    return signature.rstrip("\n") + "\n"

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run leaves the machine: messages to sinks while it runs, and a signature at its end."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from tests.cli.running import trueup
+from tests.reconcile.report.test_audit_document import closed
+from tests.reconcile.sinks.receivers import Posted, web_server
+from tests.tree import REPOSITORY
+from trueup.reconcile import changes
+from trueup.reconcile.changes import Reply
+from trueup.reconcile.runs.journals import runs
+
+SCHEMA = json.loads((REPOSITORY / "docs" / "outcome.schema.json").read_text())
+STRICT = Draft202012Validator(closed(SCHEMA), format_checker=Draft202012Validator.FORMAT_CHECKER)
+
+
+def lines(path: Path) -> list[Any]:
+    found = [json.loads(line) for line in path.read_text().splitlines()]
+    for one in found:
+        STRICT.validate(one.get("attachments", [{"content": one}])[0]["content"])
+    return found
+
+
+@pytest.fixture
+def key(tmp_path) -> Path:
+    path = tmp_path / "key"
+    command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(path)]
+    subprocess.run(command, check=True)
+    return path
+
+
+def test_a_run_is_told_step_by_step(small, plan_file, tmp_path):
+    small.change_instance("wrong-provider", task_state="migrating")
+    ran = trueup("apply", plan_file, "--no-verify", "--send-to", f"file:{tmp_path}/sent")
+    assert ran.code == 4
+    began, *steps, ended = lines(tmp_path / "sent")
+    assert (began["event"], began["steps"], began["undoes"]) == ("run-began", 4, None)
+    assert sorted(step["result"] for step in steps) == ["done", "done", "done", "refused"]
+    [refused] = [step for step in steps if step["result"] == "refused"]
+    assert refused["reason"] == "the instance's task state was none, it is migrating"
+    assert (ended["event"], ended["done"], ended["refused"]) == ("run-ended", 3, 1)
+    assert {"to": "take it back", "command": f"trueup undo {ended['run']}"} in ended["next"]
+    assert trueup("undo", ended["run"], "--send-to", f"file:{tmp_path}/undo").code == 0
+    began, *_, ended = lines(tmp_path / "undo")
+    assert began["undoes"] == ended["undoes"] == refused["run"]
+
+
+def test_a_run_that_stops_is_told_with_why(plan_file, tmp_path, monkeypatch):
+    monkeypatch.setenv("TRUEUP_SEND_TO", f"file:{tmp_path}/sent")
+    monkeypatch.setattr(changes, "write", lambda *_: Reply(0))
+    monkeypatch.setattr("trueup.reconcile.runs.journal.Journal.record", _full)
+    assert trueup("apply", plan_file).code != 0
+    *_, ended = lines(tmp_path / "sent")
+    assert (ended["event"], ended["stopped"], ended["done"]) == ("run-ended", "RuntimeError", 0)
+
+
+def _full(*_: object) -> None:
+    raise RuntimeError
+
+
+def test_a_lost_sink_is_said_and_stops_nothing(plan_file, state):
+    with web_server(Posted()) as port:
+        pass
+    ran = trueup("apply", plan_file, "--quiet", "--send-to", f"http://127.0.0.1:{port}/token")
+    assert ran.code == 0
+    [journal] = runs(state)
+    assert f"6 of 6 messages about run {journal.run} did not reach http://127.0.0.1:" in ran.err
+    assert "token" not in ran.err
+    posted = Posted()
+    with web_server(posted) as port:
+        trueup("journal", journal.run, "--send-to", f"http://127.0.0.1:{port}/token")
+    assert [json.loads(body)["event"] for body in posted.bodies] == [
+        "run-began",
+        *["step-ended"] * 4,
+        "run-ended",
+    ]
+
+
+def test_what_names_no_sink_is_refused_before_anything_is_written(small, plan_file, state):
+    ran = trueup("apply", plan_file, "--send-to", "syslog:")
+    assert (ran.code, "it names no host" in ran.err) == (2, True)
+    assert runs(state) == ()
+
+
+def test_a_run_is_signed_and_proven(plan_file, state, key, tmp_path):
+    sent = f"file:{tmp_path}/sent"
+    trueup("apply", plan_file, "--no-verify", "--sign-with", key, "--send-to", sent)
+    signers = tmp_path / "signers"
+    signers.write_text(f"controller {key.with_suffix('.pub').read_text()}")
+    words = ("journal", "--verify", "--signers", signers, "--received", tmp_path / "sent")
+    ran = trueup(*words, "-f", "json")
+    [row] = ran.json()
+    assert (ran.code, row["Whole"], row["Signed by"]) == (0, "yes", "controller")
+    assert row["Signed lines"] == row["Sent lines"] == row["Lines"]
+    [path] = state.glob("*.jsonl")
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+    ran = trueup(*words, path.stem, "-f", "json")
+    assert (ran.code, ran.json()[0]["Whole"]) == (3, "no")
+
+
+def test_a_key_that_cannot_sign_is_said_and_stops_nothing(plan_file, state, tmp_path):
+    ran = trueup("apply", plan_file, "--no-verify", "--sign-with", tmp_path / "nowhere")
+    assert ran.code == 0
+    assert "is not signed: " in ran.err
+    assert trueup("journal", "--verify").code == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["--signers x", "--received x", "--send-to x", "r --verify --send-to x"],
+)
+def test_options_that_would_be_ignored_are_refused(words):
+    assert trueup("journal", *words.split()).code == 2
