@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 from dataclasses import replace
 
+import pytest
+
 from tests.reconcile.defects.asking import declined, reason, verdicts
 from tests.reconcile.planning import facts_of
 from tests.scenarios.names import uuid_of
@@ -31,14 +33,16 @@ def test_a_mapping_to_no_cell_is_deleted_by_hand():
     assert "delete_host" not in reason
 
 
-def test_a_mapping_in_other_letters_may_be_found_by_nova():
+@pytest.mark.parametrize("cell", ["cell1", "cell2"])
+def test_a_mapping_in_other_letters_may_be_found_by_nova(cell):
+    """Mapped to another cell, it may be the twin of that cell's host: nothing is to discover."""
     facts = replace(
         facts_of(CLOUD.format("", "")),
-        host_mappings=(HostMapping("H1", uuid_of("cell1")), HostMapping("h2", uuid_of("cell2"))),
+        host_mappings=(HostMapping("H1", uuid_of(cell)), HostMapping("h2", uuid_of("cell2"))),
     )
     [unchecked] = verdicts(host_mapping_missing, facts)
     assert isinstance(unchecked, Unchecked)
-    assert "mapped as H1" in in_words(unchecked.reason)
+    assert f"mapped as H1 to {cell}" in in_words(unchecked.reason)
 
 
 def test_a_host_that_was_just_made_is_left_to_discover_hosts():

@@ -7,7 +7,7 @@ Launchpad 1735719, 1747936: the scheduler does not choose the host, and aggregat
 
 from collections.abc import Iterator
 
-from trueup.reconcile.facts import ComputeNode, Facts
+from trueup.reconcile.facts import ComputeNode, Facts, HostMapping
 from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.rules.nodes import judged_nodes, newly_made, node_evidence
 from trueup.reconcile.steps import Step
@@ -44,7 +44,8 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
         seen.add(node.host)
         subject = Subject("host", node.host)
         if mapping is None and (written := _in_other_letters(node, facts)):
-            reason = because("mapped-in-other-letters", written=written)
+            cell = facts.cells.get(written.cell, _NO_CELL)
+            reason = because("mapped-in-other-letters", written=written.host, cell=cell)
             yield Unchecked(subject, node.node, reason)
             continue
         if moving := _in_progress_reason(node, facts, options):
@@ -71,19 +72,13 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     return because("host-mapping-wrong", mapped=mapping.cell, host=host, cell=cell)
 
 
-def _in_other_letters(node: ComputeNode, facts: Facts) -> str:
-    """The host's name in a host mapping of its cell, if only the case of letters differs; or "".
+def _in_other_letters(node: ComputeNode, facts: Facts) -> HostMapping | None:
+    """The host mapping whose name differs only in the case of letters, to any cell; or None.
 
-    MySQL ignores the case of letters, and PostgreSQL does not.
+    On MySQL it is the host's own, so discover_hosts finds nothing to map; on PostgreSQL it is not.
     """
-    folded = node.host.casefold()
-    others = facts.host_mapping.values()
-    same = [
-        mapping.host
-        for mapping in others
-        if mapping.host.casefold() == folded and mapping.cell == node.cell
-    ]
-    return same[0] if same else ""
+    folded, others = node.host.casefold(), facts.host_mapping.values()
+    return next((row for row in others if row.host.casefold() == folded), None)
 
 
 def _in_progress_reason(node: ComputeNode, facts: Facts, options: AuditOptions) -> Reason | None:
