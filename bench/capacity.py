@@ -43,10 +43,10 @@ def main() -> None:
     parser.add_argument("--instances", type=int, default=200_000)
     parser.add_argument("--flavors", type=int, default=50)
     arguments = parser.parse_args()
-    flavors = _flavors(arguments.flavors)
-    facts = _facts(arguments.hosts, arguments.instances, flavors)
+    flavors = some_flavors(arguments.flavors)
+    facts = cloud_facts(arguments.hosts, arguments.instances, flavors)
     asked = [one for one in (asked_of(row, {}) for row in flavors) if isinstance(one, Asked)]
-    before = _memory()
+    before = memory()
     for label, chosen, later in (
         ("all flavors", asked, Later()),
         ("all flavors, now and after a repair", asked, Later(repaired=facts)),
@@ -55,17 +55,17 @@ def main() -> None:
         began = time.process_time()
         capacity(chosen, facts, By.CLOUD, later)
         seconds = time.process_time() - began
-        say(f"{label}: {seconds:.1f} s, {_memory() - before} MiB more")
+        say(f"{label}: {seconds:.1f} s, {memory() - before} MiB more")
     began = time.process_time()
     drained(facts, "host0")
     say(f"drain: {time.process_time() - began:.1f} s")
 
 
-def _memory() -> int:
+def memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
-def _flavors(number: int) -> list[Flavor]:
+def some_flavors(number: int) -> list[Flavor]:
     source = random.Random(1)
     return [
         Flavor(
@@ -81,7 +81,7 @@ def _flavors(number: int) -> list[Flavor]:
     ]
 
 
-def _facts(hosts: int, instances: int, flavors: list[Flavor]) -> Facts:
+def cloud_facts(hosts: int, instances: int, flavors: list[Flavor]) -> Facts:
     source = random.Random(2)
     names = [f"host{number}" for number in range(hosts)]
     servers = [

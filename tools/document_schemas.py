@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/plan.schema.json and docs/journal.schema.json, from the types that read the files.
+"""Writes the schemas of plans, journals and policies in docs/, from the types that read them.
 
     python tools/document_schemas.py
 
@@ -13,22 +13,28 @@ from typing import Any
 import msgspec
 
 from trueup.reconcile.plan import Plan
+from trueup.reconcile.plan.policy import Policy
 from trueup.reconcile.runs.journal import Entry
 
 DOCS = Path(__file__).parents[1] / "docs"
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
 DIGEST = {"type": "string", "pattern": "^[0-9a-f]+$"}
 
 
 def _schema(title: str, member: str, content: Any, digest: str) -> str:
     [found], parts = msgspec.json.schema_components([content], ref_template="#/$defs/{name}")
     document = {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$schema": DIALECT,
         "title": title,
         "type": "object",
         "required": ["digest", member],
         "properties": {"digest": DIGEST | {"description": digest}, member: found},
         "$defs": parts,
     }
+    return _text(document)
+
+
+def _text(document: Any) -> str:
     return json.dumps(_in_lines(document), indent=2, ensure_ascii=False) + "\n"
 
 
@@ -44,13 +50,16 @@ def _in_lines(part: Any) -> Any:
 
 
 def schemas() -> dict[Path, str]:
-    """What each of the two files should be."""
+    """What each of the files should be."""
     return {
         DOCS / "plan.schema.json": _schema(
             "A plan, as trueup plan --out writes it", "plan", Plan, "The SHA-256 of the plan"
         ),
         DOCS / "journal.schema.json": _schema(
             "A line of a journal", "entry", Entry, "A digest of all entries up to this one"
+        ),
+        DOCS / "policy.schema.json": _text(
+            {"$schema": DIALECT, "title": "A policy"} | msgspec.json.schema(Policy)
         ),
     }
 

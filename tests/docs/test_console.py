@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import ROOT
+from tests.cli.signers import Signers
 from tests.clouds.cloud import RecordedCloud
 from tests.clouds.loading import keep_alive
 from tests.clouds.neutron import recorded_neutron
@@ -38,6 +39,10 @@ CLOUD = re.compile(r"<!-- cloud: (\S+) -->")
 GHOST = re.compile(r"<!-- ghost: (\S+) (\S+) -->")
 # There is a placement.conf beside, with the cloud's database.
 CONF = "<!-- placement.conf -->"
+# The page shows a file, which is in the folder of its commands.
+FILE = re.compile(r"^<!-- file: (\S+) -->\n+```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+# In that folder is the SSH key of a person, who is an allowed signer.
+SIGNER = re.compile(r"<!-- signer: (\S+) -->")
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 NOVA = re.compile(r"<!-- nova: services(?:, empty: (\S+))? -->")
 RENAMED = re.compile(r"<!-- renamed: (\S+) (\S+) (\S+) (\S+) -->")
@@ -123,6 +128,14 @@ def as_in_a_console(patch: pytest.MonkeyPatch, nova_conf: Path, folder: Path) ->
     patch.chdir(folder)
 
 
+def write_files(page: str, folder: Path) -> None:
+    """The files that a page shows, and the keys of those who sign on it."""
+    for name, content in FILE.findall(page):
+        (folder / name).write_text(content)
+    for name in SIGNER.findall(page):
+        Signers(folder).key(name)
+
+
 def let_report(cloud: RecordedCloud, page: str) -> None:
     for url in cloud.cell_urls.values() if UP in page else ():
         keep_alive(url, "nova-compute")
@@ -149,6 +162,7 @@ def test_a_page_prints_what_it_says(path, recorded_cloud, tmp_path, monkeypatch,
     if CONF in page:
         connection = f"[placement_database]\nconnection = {cloud.placement_database_url}\n"
         (tmp_path / "placement.conf").write_text(connection)
+    write_files(page, tmp_path)
     if haunted := GHOST.search(page):
         libvirtd = request.getfixturevalue("libvirtd")
         ask_hypervisors(cloud.nova_conf, haunted.groups(), libvirtd, monkeypatch)

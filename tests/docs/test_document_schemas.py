@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The published schemas of plans and journals are those of the files that Trueup writes."""
+"""The published schemas of plans, journals and policies are those of the files that are read."""
 
 import json
 

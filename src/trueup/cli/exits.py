@@ -16,7 +16,7 @@ from trueup.reconcile.plan import plan_file, policy_file, rulings
 from trueup.reconcile.report import story_subjects
 from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.runbooks import ghosts, rebuild
-from trueup.reconcile.runs import approvals, journal, journals, undo, verification
+from trueup.reconcile.runs import approvals, journal, journals, keygen, undo, verification
 from trueup.reconcile.sources import errors as cloud
 from trueup.reconcile.sources.nova.contract import API_CELL
 from trueup.reconcile.verdicts import acknowledgement_file
@@ -69,11 +69,11 @@ def _of_another_cloud(refused: plan.PlanForeign) -> str:
 
 def _not_approved(refused: approvals.NotApproved) -> str:
     """Why the approvals of a plan do not suffice, and what each refused signature is."""
-    found = ", ".join(one.by for one in refused.approvals) or "nobody else"
+    found = ", ".join(one.by for one in refused.approvals) or "nobody"
     reasons = "".join(f" A signature does not count: {in_words(one)}." for one in refused.refused)
     return (
-        f"the plan needs the approval of {counted(refused.needed, 'person')} who do not "
-        f"apply it themselves, and has that of {found}.{reasons} Nothing is written. "
+        f"the plan needs the approval of {counted(refused.needed, 'other person')}, "
+        f"and has that of {found}.{reasons} Nothing is written. "
         "Approve it with 'trueup approve PLAN --key FILE', then apply it."
     )
 
@@ -414,7 +414,7 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
         ExitCode.SOME_REFUSED,
         lambda e: f"run {e.run} may still take back step {e.step}. Try again in two minutes.",
     ),
-    approvals.KeygenFailed: (
+    keygen.KeygenFailed: (
         ExitCode.USAGE,
         lambda e: (
             f"ssh-keygen: {e.reason}. Nothing is written. Trueup needs ssh-keygen of OpenSSH "

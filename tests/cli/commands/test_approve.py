@@ -49,7 +49,7 @@ def refused(plan_file, signers, small, before, *words) -> str:
 
 
 def test_without_an_approval_it_is_refused(plan_file, signers, small, before):
-    assert "has that of nobody else" in refused(plan_file, signers, small, before)
+    assert "has that of nobody." in refused(plan_file, signers, small, before)
 
 
 def test_the_option_asks_for_more_than_the_policy_and_never_for_fewer(
@@ -58,7 +58,9 @@ def test_the_option_asks_for_more_than_the_policy_and_never_for_fewer(
     trueup("approve", plan_file, "--key", signers.key("alice"))
     signers.require(1)
     words = ("--require-approval", 2)
-    assert "needs the approval of 2 persons" in refused(plan_file, signers, small, before, *words)
+    assert "needs the approval of 2 other persons" in refused(
+        plan_file, signers, small, before, *words
+    )
     ran = trueup("apply", plan_file, "--policy", signers.policy, "--require-approval", 0)
     assert ran.code == 0, ran.err
 

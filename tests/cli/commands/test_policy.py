@@ -85,7 +85,7 @@ def test_one_step_that_needs_an_approval_makes_the_plan_need_it(small, plan_file
     text += f'[approval]\nsigners = "{signers.allowed}"\n'
     named = ("--policy", policy(text))
     said = refused(trueup("apply", plan_file, *named), small, before)
-    assert "needs the approval of 2 persons" in said
+    assert "needs the approval of 2 other persons" in said
     for name in ("alice", "bob"):
         trueup("approve", plan_file, "--key", signers.key(name))
     assert trueup("apply", plan_file, *named).code == 0

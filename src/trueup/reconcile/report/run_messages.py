@@ -34,6 +34,8 @@ def run_began(journal: Journal) -> Message:
     defects = Counter(finding.defect for finding in plan.findings)
     document = _head(journal, "run-began", now()) | {
         "plan": plan.id,
+        "planned_by": plan.made_by,
+        "approved_by": [approval.by for approval in journal.origin.approvals],
         "undoes": plan.undoes,
         "began_at": moment(journal.began_at),
         "steps": len(plan.steps),

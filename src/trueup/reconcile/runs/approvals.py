@@ -9,7 +9,6 @@ import getpass
 import os
 import pwd
 import re
-import subprocess
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from trueup.reconcile.plan import Plan
 from trueup.reconcile.plan.policy import ApprovalTerms
 from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.runs.journal import Approval
+from trueup.reconcile.runs.keygen import KeygenFailed, Ran, keygen, words_of
 
 NAMESPACE = "trueup-plan"
 SUFFIX = ".approvals"
@@ -30,13 +30,6 @@ _SIGNATURE = re.compile(
 _FINGERPRINT = re.compile(r"key (SHA256:\S+)")
 # A pattern, and not the name of one person.
 _PATTERN = re.compile(r"[*?!]")
-
-
-@dataclass(eq=False)
-class KeygenFailed(Exception):
-    """ssh-keygen is not installed, or did not sign; its own words."""
-
-    reason: str
 
 
 @dataclass(eq=False)
@@ -75,9 +68,9 @@ def signed(plan: Plan, path: Path) -> Signed:
 
 def approve(plan: Plan, path: Path, key: Path) -> None:
     """Add our signature to those beside a plan's file. Raises KeygenFailed, FileUnwritable."""
-    ran = _keygen(["sign", "-f", str(key), "-n", NAMESPACE], _message(plan))
+    ran = keygen("sign", "-f", str(key), "-n", NAMESPACE, text=_message(plan))
     if ran.returncode or not _SIGNATURE.fullmatch(ran.stdout):
-        raise KeygenFailed(_words(ran))
+        raise KeygenFailed(words_of(ran))
     kept = "".join(_ended(one) for one in signed(plan, path).signatures)
     files.write(beside(path), (kept + _ended(ran.stdout)).encode())
 
@@ -133,46 +126,31 @@ class _Signature:
         intact = self._run("check-novalidate", "-n", NAMESPACE)
         key = _FINGERPRINT.search(intact.stdout + intact.stderr)
         if intact.returncode or key is None:
-            return because("approval-of-another-plan", words=_words(intact))
+            return because("approval-of-another-plan", words=words_of(intact))
         found = self._run("find-principals", "-f", self.terms.signers)
         principals = tuple(found.stdout.split("\n"))[:-1]
         if found.returncode or not principals:
-            return because("approval-signer", key=key[1], words=_words(found))
+            return because("approval-signer", key=key[1], words=words_of(found))
         by = principals[0]
         if any(map(_PATTERN.search, principals)):
             return because("approval-of-nobody", by=by)
-        if self._verify(by).returncode:
-            return because("approval-not-allowed", by=by, words=_words(self._verify(by)))
+        if (verified := self._verify(by)).returncode:
+            return because("approval-not-allowed", by=by, words=words_of(verified))
         if self.terms.revoked and self._verify(by, "-r", self.terms.revoked).returncode:
             return because("approval-revoked", by=by, key=key[1])
         if own := sorted({self.terms.account_of(name) for name in principals} & appliers):
             return because("approval-own", by=by, account=own[0])
         return Approval(by, key[1])
 
-    def _verify(self, by: str, *revoked: str) -> "subprocess.CompletedProcess[str]":
+    def _verify(self, by: str, *revoked: str) -> Ran:
         return self._run("verify", "-I", by, "-n", NAMESPACE, "-f", self.terms.signers, *revoked)
 
-    def _run(self, verb: str, *words: str) -> "subprocess.CompletedProcess[str]":
-        return _keygen([verb, *words, "-s", str(self.path)], self.message)
+    def _run(self, verb: str, *words: str) -> Ran:
+        return keygen(verb, *words, "-s", str(self.path), text=self.message)
 
 
 def _message(plan: Plan) -> str:
     return f"trueup plan {plan.id}\nsha256 {plan.digest}\n"
-
-
-def _keygen(words: list[str], message: str) -> "subprocess.CompletedProcess[str]":
-    try:
-        return subprocess.run(
-            ["ssh-keygen", "-Y", *words], input=message, capture_output=True, text=True, check=False
-        )
-    except OSError as error:
-        raise KeygenFailed(f"it cannot be started: {error.strerror or error}") from error
-
-
-def _words(ran: "subprocess.CompletedProcess[str]") -> str:
-    """The first line that ssh-keygen said of a failure."""
-    lines = [line for line in ran.stderr.splitlines() if not line.startswith("Signing")]
-    return next(iter(lines), "").rstrip(".")
 
 
 def _ended(signature: str) -> str:

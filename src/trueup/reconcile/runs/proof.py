@@ -8,7 +8,6 @@ which SHA-256, and `RUN.signed.sig` is the signature of that file, as `ssh-keyge
 import hashlib
 import json
 import re
-import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from trueup.reconcile import files
 from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.runs.journal import Journal
 from trueup.reconcile.runs.journals import Unreadable, runs
+from trueup.reconcile.runs.keygen import KeygenFailed, Ran, keygen, words_of
 
 NAMESPACE = "trueup-journal"
 _STATEMENT = re.compile(r"trueup journal (\S+)\nlines (\d+)\nsha256 ([0-9a-f]{64})\n")
@@ -63,7 +63,7 @@ def seal(journal: Journal, folder: Path, key: Path) -> None:
     text = _statement(journal.run, content)
     ran = _keygen("sign", "-n", NAMESPACE, "-f", str(key), text=text)
     if ran.returncode or not ran.stdout:
-        raise NotSigned(journal.run, _words(ran))
+        raise NotSigned(journal.run, words_of(ran))
     statement = _beside(folder, journal.run)
     files.write(statement, text.encode())
     files.write(_signature(statement), ran.stdout.encode())
@@ -120,15 +120,15 @@ def _signer(signature: Path, text: str, signers: Path | None) -> str | Reason:
         ran = _keygen("check-novalidate", "-n", NAMESPACE, "-s", str(signature), text=text)
         key = _KEY.search(ran.stdout)
         if key is None or ran.returncode:
-            return because("journal-signature-wrong", words=_words(ran))
+            return because("journal-signature-wrong", words=words_of(ran))
         return key[0]
     found = _keygen("find-principals", "-s", str(signature), "-f", str(signers), text=text)
     who = found.stdout.partition("\n")[0]
     if not who or found.returncode:
-        return because("journal-signature-wrong", words=_words(found))
+        return because("journal-signature-wrong", words=words_of(found))
     words = ("-n", NAMESPACE, "-I", who, "-f", str(signers), "-s", str(signature))
     ran = _keygen("verify", *words, text=text)
-    return because("journal-signature-wrong", words=_words(ran)) if ran.returncode else who
+    return because("journal-signature-wrong", words=words_of(ran)) if ran.returncode else who
 
 
 def received_in(path: Path) -> Received:
@@ -159,13 +159,9 @@ def _signature(statement: Path) -> Path:
     return statement.with_name(f"{statement.name}.sig")
 
 
-def _keygen(verb: str, *words: str, text: str = "") -> "subprocess.CompletedProcess[str]":
-    command = ["ssh-keygen", "-Y", verb, *words]
+def _keygen(verb: str, *words: str, text: str) -> Ran:
+    """What ssh-keygen says; a failure if it cannot be started."""
     try:
-        return subprocess.run(command, input=text, capture_output=True, text=True, check=False)
-    except OSError as error:
-        return subprocess.CompletedProcess(command, 1, "", f"ssh-keygen: {error.strerror}")
-
-
-def _words(ran: "subprocess.CompletedProcess[str]") -> str:
-    return " ".join((ran.stderr or ran.stdout).split()).rstrip(".") or "it does not verify"
+        return keygen(verb, *words, text=text)
+    except KeygenFailed as failed:
+        return Ran([verb], 1, "", f"ssh-keygen: {failed.reason}")

@@ -32,6 +32,7 @@ from trueup.placement.store.engine.sessions import (
     PREPARE_THRESHOLD,
     WRITES_FIRST,
     DatabaseOptions,
+    Sharing,
     prepare_sessions,
 )
 from trueup.placement.store.engine.statements import AUTOCOMMIT
@@ -69,7 +70,8 @@ class Database:
         self._engine = create_engine(parsed, **_engine_arguments(parsed, options))
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
         self.is_in_memory = self.is_sqlite and parsed.database in IN_MEMORY
-        prepare_sessions(self._engine, parsed, options)
+        self._sharing = Sharing()
+        prepare_sessions(self._engine, parsed, options, self._sharing)
         # On SQLite every transaction is a snapshot; on MySQL, `_snapshot` sets the level of each.
         self._is_mysql = parsed.get_backend_name() == "mysql"
         self._snapshots = (
@@ -77,7 +79,7 @@ class Database:
             if not self.is_sqlite and not self._is_mysql
             else self._engine
         )
-        self._readers = _readers_of(self._engine, parsed, options)
+        self._readers = _readers_of(self._engine, parsed, options, self._sharing)
         self._writers, self._repairers = _writers_of(self._engine)
         self.lock_wait_seconds = options.lock_wait_seconds
         """How long a transaction may wait for a lock; None: as long as the server lets it."""
@@ -132,12 +134,21 @@ class Database:
 
     def reading(self, *, snapshot: bool = False) -> AbstractContextManager[Transaction]:
         """A block that writes nothing."""
-        return self._snapshot() if snapshot else self._readers.connect()
+        if snapshot:
+            return self._snapshot()
+        tx = self._readers.connect()
+        if self._is_mysql and self._sharing.is_possible:
+            # A proxy may send statements outside of transactions to a replica, which is behind.
+            tx.close()
+            tx = self._engine.connect()
+        return tx
 
     @contextmanager
     def _snapshot(self) -> Iterator[Transaction]:
         with self._snapshots.connect() as connection:
-            if self._is_mysql:
+            if self._is_mysql and self._sharing.is_possible:
+                connection.execution_options(isolation_level="REPEATABLE READ")
+            elif self._is_mysql:
                 # PERF: for this transaction only; changing the session and back takes more
                 # round trips.
                 connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
@@ -304,7 +315,7 @@ def _writers_of(engine: Engine) -> tuple[Engine, Engine]:
     return engine, engine.execution_options(isolation_level="SERIALIZABLE")
 
 
-def _readers_of(engine: Engine, url: URL, options: DatabaseOptions) -> Engine:
+def _readers_of(engine: Engine, url: URL, options: DatabaseOptions, sharing: Sharing) -> Engine:
     """The engine for reads of single statements, with autocommit where the database has it.
 
     PERF: BEGIN and ROLLBACK take a fifth to a third of the CPU of a small query. psycopg can omit
@@ -319,6 +330,6 @@ def _readers_of(engine: Engine, url: URL, options: DatabaseOptions) -> Engine:
             alone["skip_autocommit_rollback"] = True
         readers = create_engine(url, **{**_engine_arguments(url, options), **alone})
         readers.update_execution_options(**{AUTOCOMMIT: True})
-        prepare_sessions(readers, url, options)
+        prepare_sessions(readers, url, options, sharing)
         return readers
     return engine

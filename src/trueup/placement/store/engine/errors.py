@@ -36,6 +36,14 @@ class DatabaseSilent(Exception):
         return str(self.__doc__)
 
 
+class SessionNotKept(Exception):
+    """A proxy sent a transaction to a session of the database that has not our settings: let it
+    keep one session for each connection of this account (docs/service/databases.md)."""
+
+    def __str__(self) -> str:
+        return " ".join(str(self.__doc__).split())
+
+
 def _table(rows: Mapping[Meaning, Iterable[object]]) -> dict[object, Meaning]:
     return {code: meaning for meaning, codes in rows.items() for code in codes}
 
@@ -119,7 +127,7 @@ def meaning_of(error: BaseException) -> Meaning | None:
     """Why a statement or a connection failed; None if a retry would fail again."""
     if isinstance(error, TooManyWaiting):
         return Meaning.LOCKED
-    if isinstance(error, NoConnectionFree | DatabaseSilent):
+    if isinstance(error, NoConnectionFree | DatabaseSilent | SessionNotKept):
         return Meaning.AWAY
     if not isinstance(error, DBAPIError) or error.orig is None:
         return None

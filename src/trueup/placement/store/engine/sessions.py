@@ -10,9 +10,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.engine import URL
+from sqlalchemy.engine.interfaces import IsolationLevel
 from sqlalchemy.exc import DisconnectionError
 
-from trueup.placement.store.engine.errors import Meaning, meaning_of_original
+from trueup.placement.store.engine.errors import Meaning, SessionNotKept, meaning_of_original
 from trueup.placement.store.engine.statements import AUTOCOMMIT
 
 IN_MEMORY = frozenset({None, "", ":memory:"})
@@ -36,6 +37,9 @@ wait for locks."""
 PREPARE_THRESHOLD = "prepare_threshold"
 """A parameter of psycopg: a statement is prepared after that many executions."""
 _IS_SHARED = "trueup session is shared"
+_LEVEL: IsolationLevel = "READ COMMITTED"
+_MARK = "@trueup_session"
+"""A variable of MySQL's sessions: the ID of the session that its client knows."""
 
 _NEW_SESSION_NEEDED = frozenset({Meaning.AWAY, Meaning.READ_ONLY})
 """After these errors another session may succeed, perhaps with another server."""
@@ -66,14 +70,21 @@ class DatabaseOptions:
         return wait + WORK_SECONDS_MAX if wait is not None else None
 
 
-def prepare_sessions(engine: Engine, url: URL, options: DatabaseOptions) -> None:
+class Sharing:
+    """Whether a proxy was seen that chooses the session of the database for each transaction."""
+
+    def __init__(self) -> None:
+        self.is_possible = False
+
+
+def prepare_sessions(engine: Engine, url: URL, options: DatabaseOptions, sharing: Sharing) -> None:
     """Set up every session that this engine opens from now on."""
     if url.get_backend_name() == "sqlite":
         _prepare_sqlite(engine, url, options)
         return
     _bound_waiting(engine, options)
     if url.get_backend_name() == "mysql":
-        _prepare_mysql(engine, options)
+        _prepare_mysql(engine, options, sharing)
         _repeat_deletes(engine)
     else:
         _prepare_postgresql(engine, options, PREPARE_THRESHOLD in url.query)
@@ -257,7 +268,7 @@ def _is_shared(connection: Any) -> bool:
     return bool(found[0] != connection.info.backend_pid)
 
 
-def _prepare_mysql(engine: Engine, options: DatabaseOptions) -> None:
+def _prepare_mysql(engine: Engine, options: DatabaseOptions, sharing: Sharing) -> None:
     waits = options.lock_wait_seconds
     bounds = (
         f"SESSION innodb_lock_wait_timeout = {waits}, SESSION lock_wait_timeout = {waits}, "
@@ -266,16 +277,42 @@ def _prepare_mysql(engine: Engine, options: DatabaseOptions) -> None:
     )
 
     @event.listens_for(engine, "connect")
-    def prepare(connection: Any, _record: Any) -> None:
+    def prepare(connection: Any, record: Any) -> None:
         with connection.cursor() as cursor:
             # The class with the id 0 must keep that id. SAFETY: where group_concat_max_len is too
             # small, as in MySQL 8, GROUP_CONCAT truncates its result without an error.
             cursor.execute(
                 f"SET {bounds}SESSION sql_mode = "
                 "CONCAT(IF(%s = '', @@SESSION.sql_mode, %s), ',NO_AUTO_VALUE_ON_ZERO'), "
-                "SESSION group_concat_max_len = %s",
-                (options.sql_mode, options.sql_mode, _LISTS_LENGTH_MAX),
+                f"SESSION group_concat_max_len = %s, {_MARK} = %s",
+                (options.sql_mode, options.sql_mode, _LISTS_LENGTH_MAX, connection.thread_id()),
             )
+            # ProxySQL answers a bare CONNECTION_ID() itself.
+            cursor.execute("SELECT CONNECTION_ID() + 0")
+            if cursor.fetchone()[0] != connection.thread_id():
+                record.info[_IS_SHARED] = sharing.is_possible = True
+                # SQLAlchemy has set it, and read it, before the mark, perhaps in other sessions.
+                cursor.execute(f"SET SESSION TRANSACTION ISOLATION LEVEL {_LEVEL}")
+                engine.dialect.default_isolation_level = _LEVEL
+
+    @event.listens_for(engine, "begin")
+    def begin(tx: Connection) -> None:
+        if _IS_SHARED in tx.connection.info:
+            tx.exec_driver_sql("START TRANSACTION")
+            _require_own_session(tx)
+
+
+def _require_own_session(tx: Connection) -> None:
+    """Raise SessionNotKept unless this transaction is in a session that has our settings.
+
+    SAFETY: at another isolation level than ours, claims would read usage from before their lock.
+    """
+    mark = tx.exec_driver_sql(f"SELECT {_MARK}").scalar()
+    level = tx.get_execution_options().get("isolation_level", _LEVEL)
+    connection: Any = tx.connection.dbapi_connection
+    if mark != connection.thread_id() or tx.dialect.get_isolation_level(connection) != level:
+        tx.invalidate()
+        raise SessionNotKept
 
 
 def _repeat_deletes(engine: Engine) -> None:

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A pytest plugin for osc-placement's functional tests: our service where they start upstream's."""
+
+import functools
+import tempfile
+import uuid
+from pathlib import Path
+
+import fixtures
+from placement.tests.functional.fixtures import placement
+from wsgi_intercept.interceptor import RequestsInterceptor
+
+from tests.servers.placement import NOAUTH
+from trueup.placement.app import make_app
+
+
+# PERF: the tables are made once, and not for each test.
+@functools.cache
+def ready_database() -> bytes:
+    settings = {**NOAUTH, "placement_database": {"sync_on_startup": True}}
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "ready.sqlite"
+        make_app(f"sqlite:///{file}", settings).close()
+        return file.read_bytes()
+
+
+class Ours(fixtures.Fixture):
+    """What their tests use of upstream's fixture: an address, and a token."""
+
+    token = "admin"
+
+    def setUp(self) -> None:
+        super().setUp()
+        file = Path(self.useFixture(fixtures.TempDir()).path) / "placement.sqlite"
+        file.write_bytes(ready_database())
+        application = make_app(f"sqlite:///{file}", NOAUTH)
+        self.addCleanup(application.close)
+        self.endpoint = f"http://{uuid.uuid4()}/placement"
+        intercept = RequestsInterceptor(lambda: application, url=self.endpoint)
+        intercept.install_intercept()
+        self.addCleanup(intercept.uninstall_intercept)
+
+
+placement.PlacementFixture = Ours
