@@ -18,8 +18,9 @@ from trueup.placement.store.engine.errors import (
 
 
 def mysql(number: int) -> OperationalError:
-    # The driver gives a state to each error, and states of PostgreSQL look alike.
-    original = pymysql.err.OperationalError(number, "words", sqlstate="08S01")
+    # Since 1.2 the driver gives a state to each error, and states of PostgreSQL look alike.
+    original = pymysql.err.OperationalError(number, "words")
+    original.sqlstate = "08S01"
     return OperationalError("SELECT 1", {}, original)
 
 
