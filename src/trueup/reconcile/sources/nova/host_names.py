@@ -58,7 +58,7 @@ class HostNames:
 def services_as_nodes(
     services: Iterable[ComputeService], nodes: Iterable[ComputeNode]
 ) -> tuple[ComputeService, ...]:
-    """The same services, with their hosts spelled as compute nodes spell them, living ones first."""
+    """The same services, with their hosts spelled as their compute nodes spell them."""
     former_first = sorted(nodes, key=lambda row: not row.deleted)
     known = {as_compared(row.host): row.host for row in former_first}
     exact = frozenset(known.values())
