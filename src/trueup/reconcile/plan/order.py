@@ -13,6 +13,7 @@ from heapq import heappop, heappush
 
 from trueup.reconcile.facts import Facts
 from trueup.reconcile.reasons import Reason, because, together
+from trueup.reconcile.rules.bare_metal import is_bare_metal_provider
 from trueup.reconcile.steps import (
     AllocationsOf,
     Change,
@@ -144,6 +145,7 @@ class _Room:
         return together(
             because(
                 "no-room",
+                self._reserved_metal(uuid, name),
                 provider=self._name(uuid),
                 free=max(0, self._capacity(uuid, name) - self._used[uuid, name]),
                 resource_class=name,
@@ -151,6 +153,17 @@ class _Room:
             )
             for (uuid, name), amount in missing.items()
         )
+
+    def _reserved_metal(self, uuid: str, name: str) -> Reason | None:
+        """Why a bare metal node has no room for the instance that is on it; or None."""
+        provider = self._facts.providers.get(uuid)
+        nodes = self._facts.nodes_by_uuid.get(uuid, ())
+        if provider is None or not nodes or not is_bare_metal_provider(provider, self._facts):
+            return None
+        stock = provider.inventories.get(name)
+        if stock is None or stock.reserved < stock.total or self._used[uuid, name]:
+            return None
+        return because("metal-reserved", host=nodes[0].host, resource_class=name)
 
     def take(self, step: Step) -> Effect:
         """Count a step as written."""
