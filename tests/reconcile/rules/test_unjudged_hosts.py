@@ -16,6 +16,7 @@ OF_NOVA = "provider old VCPU=8 traits=COMPUTE_NODE\n"
     [
         ("provider fpga FPGA=1\n", "provider-of-nobody"),
         (OF_NOVA, "provider-of-gone-host"),
+        ("provider metal CUSTOM_GOLD=1 traits=OWNER_NOVA\n", "metal-of-nobody"),
         (f"{OF_NOVA}holds container old VCPU=1\n", "held-of-gone-host"),
     ],
 )

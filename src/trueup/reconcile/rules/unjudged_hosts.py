@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 
 from trueup.reconcile.facts import Facts, as_compared, grouped
 from trueup.reconcile.reasons import because
+from trueup.reconcile.rules.bare_metal import is_bare_metal_provider
 from trueup.reconcile.rules.machines import other_names
 from trueup.reconcile.rules.nodes import (
     Stranger,
@@ -71,6 +72,8 @@ def providers_of_nobody(facts: Facts) -> Iterator[Unchecked | LeftAlone]:
         if isinstance(fate, Stranger) and served:
             # SAFETY: whoever deletes it takes it from a host that may run guests.
             yield Unchecked(subject, root.name, because("provider-of-known-service", host=served))
+        elif isinstance(fate, Stranger) and is_bare_metal_provider(root, facts) and fate.of_nova:
+            yield Unchecked(subject, root.name, because("metal-of-nobody", node=root.uuid))
         elif isinstance(fate, Stranger) and fate.of_nova:
             held = any(facts.consumers_of.get(row.uuid) for row in facts.trees[root.uuid])
             reason = because(
