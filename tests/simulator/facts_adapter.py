@@ -165,7 +165,9 @@ def _provider(row: ProviderRow, every: Mapping[str, ProviderRow]) -> Provider:
         generation=row.generation,
         root=row.parent or row.uuid,
         parent=row.parent,
-        inventories={kind: Inventory(total, row.reserved, 1.0) for kind, total in row.totals.items()},
+        inventories={
+            kind: Inventory(total, row.reserved, 1.0) for kind, total in row.totals.items()
+        },
         sharing=sharing,
         shares_with=frozenset(near) if sharing else frozenset(),
         traits=row.traits,

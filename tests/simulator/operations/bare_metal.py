@@ -13,7 +13,6 @@ from tests.simulator.operations.booting import bury
 from tests.simulator.places import CONDUCTORS, METAL_CELL, METAL_CLASS, METAL_NODES
 from tests.simulator.rows import NodeRow, ProviderRow
 
-
 # nova-compute reports its nodes once a minute.
 REPORTS_EVERY = 60
 

@@ -194,9 +194,9 @@ def _that_count(
 ) -> list[_LeftOpen]:
     """The moves that matter, the successful ones first: those with a sign that the guest is there.
 
-    The sign is a claim or a guest there. If there is none, and the instance itself holds nothing of
-    this host, the moves that left it matter. Otherwise claims and Nova agree, and a move that failed
-    long ago is no reason for doubt.
+    The sign is a claim or a guest there. If there is none, and the instance itself holds nothing
+    of this host, the moves that left it matter. Otherwise claims and Nova agree, and a move that
+    failed long ago is no reason for doubt.
     """
     roots = frozenset[str]().union(*map(facts.roots_of, (record.own, *record.moves.values())))
     guests = [row.host for row in record.domains if row.active]
