@@ -353,7 +353,7 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     ledger_copy.CopyRefused: (
         ExitCode.SOME_REFUSED,
         lambda e: (
-            f"Placement refused {e.part}: {e.reason}. Everything before it is written. "
+            f"Placement refused {e.part}: {in_words(e.reason)}. Everything before it is written. "
             "Correct the cause and import the same file again, which continues there."
         ),
     ),

@@ -15,6 +15,7 @@ from trueup.reconcile.copies.ledger_copy import AmountBelowOne, CopyRefused, Led
 from trueup.reconcile.copies.rehearse import LedgerNotRehearsable, Rehearsal, rehearse
 from trueup.reconcile.plan import refuse_foreign
 from trueup.reconcile.plan.plan_file import load
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.report.rehearsals import REHEARSAL_COLUMNS, rehearsal_table
 from trueup.reconcile.report.tables import Table
 from trueup.reconcile.sources.cloud import Cloud
@@ -52,7 +53,7 @@ def _copy(copied: LedgerCopy, cloud: Cloud, report: Progress) -> None:
     try:
         ledger_copy.write(copied, cloud, report)
     except CopyRefused as refused:
-        raise LedgerNotRehearsable(refused.part, refused.reason) from refused
+        raise LedgerNotRehearsable(refused.part, in_words(refused.reason)) from refused
     except AmountBelowOne as one:
         reason = f"it holds {one.resource_class}={one.amount}, and Placement takes no such amount"
         raise LedgerNotRehearsable(f"consumer {one.consumer}", reason) from one
