@@ -108,6 +108,8 @@ class Repairer:
         self.state = kept.value or Repairs()
         self.runs: Counter[str] = Counter()
         self.room: tuple[int, int] = (0, 0)
+        # Why the last round repaired nothing, where it might have.
+        self.note = ""
         self._terms: Terms | None = None
         # A stop that could not be put on disk.
         self._unmarked = False
@@ -117,12 +119,13 @@ class Repairer:
 
     def after_round(self, seen: Observation | None, memory: Memory) -> None:
         """Repair what may be repaired now. `seen`: what the round saw; None if it failed."""
+        self.note = ""
         try:
             self._after_round(seen, memory)
         except NotAutomatic as error:
-            self._desk.say(f"Nothing is repaired: {in_words(error.reason)}.")
+            self._note(f"Nothing is repaired: {in_words(error.reason)}.")
         except WritesClosed as closed:
-            self._desk.say(f"Nothing is repaired now: {in_words(closed.reason)}.")
+            self._note(f"Nothing is repaired now: {in_words(closed.reason)}.")
         except RepairsHalted as halted:
             self._stop(halted.reason)
         except Exception as error:
@@ -179,8 +182,12 @@ class Repairer:
         self._announce(plan, hosts_of(plan, planned.second.facts))
 
     def _leave_out(self, found: Sequence[Finding], reason: Reason) -> None:
-        self._desk.say(f"{counted(len(found), 'finding')} not repaired: {in_words(reason)}.")
+        self._note(f"{counted(len(found), 'finding')} not repaired: {in_words(reason)}.")
         self._remember(replace(self.state, announced={}))
+
+    def _note(self, words: str) -> None:
+        self.note = words
+        self._desk.say(words)
 
     def _announce(self, plan: Plan, hosts: tuple[str, ...]) -> None:
         on = " and ".join(hosts)
