@@ -80,8 +80,8 @@ def _tell_budget(budget: Budget) -> None:
     say(
         "'trueup watch --repair' may write steps that a rule lets be automatic: of findings that "
         f"{budget.rounds} rounds had, at most {counted(budget.subjects_per_hour, 'subject')} an "
-        f"hour and {budget.subjects_per_day} a day. It stops at findings with more than "
-        f"{budget.findings_share:.1%} of the consumers, and while {budget.pause} is there."
+        f"hour and {budget.subjects_per_day} a day. It stops when there are more findings than "
+        f"{budget.findings_share:.1%} of the consumers, and when {budget.pause} is there."
     )
 
 
