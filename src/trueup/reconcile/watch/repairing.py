@@ -16,6 +16,7 @@ import msgspec
 
 from trueup.reconcile import files
 from trueup.reconcile.audit import Audit, Observation
+from trueup.reconcile.files import is_there
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.plan.automatic import NotAutomatic, Terms, terms_of
 from trueup.reconcile.plan.policy_file import InForce
@@ -25,7 +26,6 @@ from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.runs import Planned
 from trueup.reconcile.runs.journal import Journal, StepOutcome, done_by_reason
 from trueup.reconcile.runs.journals import RunUnknown, read
-from trueup.reconcile.runs.pace import is_there
 from trueup.reconcile.sinks import Message
 from trueup.reconcile.verdicts import Finding
 from trueup.reconcile.verdicts.verified import Verified
