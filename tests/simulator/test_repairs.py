@@ -77,6 +77,21 @@ def check(seed: int, one: Watched) -> None:
     assert set(often.values()) <= {1}, f"{often.most_common(1)} {story(seed, one)}"
 
 
+def live(one: Watched) -> int:
+    """Rounds, with drift planted between them, and a person who ends stops; how many there were."""
+    stops = 0
+    for _ in range(one.rng.randint(6, 16)):
+        if one.rng.random() < 0.3:
+            plant(one, tuple(DRIFTS))
+        if one.rng.random() < 0.2:
+            settle(one.cloud)
+        one.round()
+        stops += one.stopped
+        if one.stopped and one.rng.random() < 0.6:
+            one.release()
+    return stops
+
+
 @pytest.mark.timeout(3600)
 def test_repairs_are_right_within_the_budget_and_do_not_oscillate() -> None:
     """While operations go on, services die and cells fall silent, with drift planted on top.
@@ -89,20 +104,16 @@ def test_repairs_are_right_within_the_budget_and_do_not_oscillate() -> None:
         events = iter([event for event in history(seed) if event.verb != READ.verb])
         with watched(Cloud(), events, rng, KILLS * (seed % 2)) as one:
             play(islice(events, rng.randint(0, 40)), one.cloud, one.log)
-            for _ in range(rng.randint(6, 16)):
-                if rng.random() < 0.3:
-                    plant(one, tuple(DRIFTS))
-                if rng.random() < 0.2:
-                    settle(one.cloud)
-                one.round()
-                if one.stopped:
-                    stopped += 1
-                    if rng.random() < 0.6:
-                        one.release()
+            stopped += live(one)
             check(seed, one)
             written += len(one.writes)
             killed += one.killed
     assert HISTORIES < ENOUGH or (written and stopped and killed)
+
+
+def rest(one: Watched, rounds: int) -> None:
+    for _ in range(rounds):
+        one.round()
 
 
 @pytest.mark.timeout(3600)
@@ -112,14 +123,12 @@ def test_what_is_proven_is_repaired_in_a_cloud_at_rest() -> None:
     for seed in seeds():
         rng = Random(seed)
         with watched(quiet_cloud(seed).cloud, iter(()), rng, KILLS * (seed % 2)) as one:
-            for _ in range(3):
-                plant(one, REPAIRABLE)
+            plant(one, REPAIRABLE)
+            plant(one, REPAIRABLE)
             one.cloud.wait(4000)
-            for _ in range(8):
-                one.round()
+            rest(one, 8)
             one.kills = 0.0
-            for _ in range(2):
-                one.round()
+            rest(one, 2)
             check(seed, one)
             repaired += len(one.writes)
             assert one.stopped or not one.repairer.state.running, story(seed, one)

@@ -44,6 +44,7 @@ class RepairedCloud:
             return plan(observer, first, timedelta(seconds=self.interval), self.pause)
 
     def rehearse(self, plan: Plan) -> Reason | None:
+        """Why a rehearsal fails; None if every step was rehearsed and is as it should be."""
         with self.connect() as cloud:
             shown = rehearsed(plan, cloud, _quietly)
         if shown.succeeded and shown.complete:

@@ -36,7 +36,9 @@ from trueup.reconcile.watch.watching import Watch, Watcher
 
 LISTEN = "127.0.0.1:9808"
 _INTERVAL_SECONDS = 600
-_COLUMNS = ("Last round", "Evidence", "Findings", "Confirmed", "Not checked", "Rounds", "Failed")
+_COLUMNS = (
+    "Last round", "Evidence", "Findings", "Confirmed", "Not checked", "Rounds", "Failed", "Repairs",
+)  # fmt: skip
 
 
 class _Terminated(BaseException):
@@ -206,9 +208,11 @@ def _row(watcher: Watcher) -> tuple[str | int, ...]:
     status = watcher.status
     memory: Memory = status.memory
     counts = (sum(status.rounds.values()), status.rounds.get("failed", 0))
+    repairs = status.repairs.words if status.repairs else ""
     confirmed = len(memory.confirmed(status.confirm_after))
     if not memory.rounds:
-        return "", "", 0, 0, 0, *counts
+        return "", "", 0, 0, 0, *counts, repairs
     last = memory.rounds[-1]
     moment = last.at.isoformat(sep=" ", timespec="seconds")
-    return moment, last.state, len(memory.sightings), confirmed, last.unchecked, *counts
+    seen = (moment, last.state, len(memory.sightings), confirmed, last.unchecked)
+    return *seen, *counts, repairs

@@ -17,6 +17,7 @@ from trueup.reconcile.steps import (
     CellFresh,
     DomainIs,
     MigrationState,
+    NodeIs,
     Step,
     VersionIs,
 )
@@ -33,7 +34,7 @@ PROOFS: Mapping[str, str] = {
 }
 
 # Guards that read again a row that a service has. Others say that something is absent or silent.
-_OF_ROWS = (InstanceState, MigrationState, VersionIs, CellFresh, DomainIs)
+_OF_ROWS = (InstanceState, MigrationState, VersionIs, CellFresh, DomainIs, NodeIs)
 
 
 @dataclass(eq=False)

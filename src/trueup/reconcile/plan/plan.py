@@ -295,10 +295,13 @@ def _called(instance: str, facts: Facts) -> str:
 
 
 def refuse_unfit(plan: Plan, cells: Iterable[str], now: datetime, age_max: timedelta) -> None:
-    """Raise PlanForeign or PlanStale when the plan is not for this cloud at this time."""
+    """Raise PlanForeign or PlanStale when the plan is not for this cloud at this time.
+
+    SAFETY: a plan of the future is no younger: a clock was set back, or it was edited.
+    """
     refuse_foreign(plan, cells)
     age = now - plan.made_at
-    if age > age_max:
+    if abs(age) > age_max:
         raise PlanStale(plan.made_at, age, age_max)
 
 

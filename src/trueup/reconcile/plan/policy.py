@@ -78,7 +78,7 @@ class Rule(Part, frozen=True):
     hosts: Names = ()
     projects: Names = ()
     directions: tuple[Way, ...] = ()
-    subjects_max: int | None = None
+    subjects_max: AtLeastOne | None = None
 
     def __post_init__(self) -> None:
         if unknown := sorted(set(self.defects) - _DEFECTS):
@@ -111,7 +111,7 @@ class Window(Part, frozen=True):
 
     begins: Clock = msgspec.field(name="from")
     ends: Clock = msgspec.field(name="to")
-    days: tuple[Day, ...] = DAYS
+    days: Annotated[tuple[Day, ...], msgspec.Meta(min_length=1)] = DAYS
 
     def has(self, moment: datetime) -> bool:
         """Whether it is open at this moment. The day is that on which it opens."""
@@ -132,6 +132,11 @@ class Freeze(Part, frozen=True):
     begins: datetime = msgspec.field(name="from")
     ends: datetime = msgspec.field(name="to")
     reason: str = ""
+
+    def __post_init__(self) -> None:
+        # SAFETY: it would never hold.
+        if _utc(self.ends) <= _utc(self.begins):
+            raise ValueError(f"the freeze ends before it begins, at {self.ends}")
 
     def has(self, moment: datetime) -> bool:
         """Whether it holds at this moment."""

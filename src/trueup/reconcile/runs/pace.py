@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
+from trueup.reconcile.files import is_there
 from trueup.reconcile.steps import AllocationsOf, Change, Step, held_in, step_growth
 
 # PERF: how many creations are written in one request, with one read of their guards and two fsyncs.
@@ -40,20 +41,6 @@ class Pace:
 
 
 ONE_BY_ONE = Pace()
-
-
-def is_there(path: Path) -> bool:
-    """Whether there is a file, a folder or a link.
-
-    SAFETY: it also counts as there if that cannot be read: somebody may want a pause.
-    """
-    try:
-        path.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError:
-        return True
-    return True
 
 
 class Throttle:

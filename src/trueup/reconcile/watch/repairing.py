@@ -16,6 +16,7 @@ import msgspec
 
 from trueup.reconcile import files
 from trueup.reconcile.audit import Audit, Observation
+from trueup.reconcile.files import is_there
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.plan.automatic import NotAutomatic, Terms, terms_of
 from trueup.reconcile.plan.policy_file import InForce
@@ -25,7 +26,6 @@ from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.runs import Planned
 from trueup.reconcile.runs.journal import Journal, StepOutcome, done_by_reason
 from trueup.reconcile.runs.journals import RunUnknown, read
-from trueup.reconcile.runs.pace import is_there
 from trueup.reconcile.sinks import Message
 from trueup.reconcile.verdicts import Finding
 from trueup.reconcile.verdicts.verified import Verified
@@ -108,6 +108,8 @@ class Repairer:
         self.state = kept.value or Repairs()
         self.runs: Counter[str] = Counter()
         self.room: tuple[int, int] = (0, 0)
+        # Why the last round repaired nothing, where it might have.
+        self.note = ""
         self._terms: Terms | None = None
         # A stop that could not be put on disk.
         self._unmarked = False
@@ -117,12 +119,13 @@ class Repairer:
 
     def after_round(self, seen: Observation | None, memory: Memory) -> None:
         """Repair what may be repaired now. `seen`: what the round saw; None if it failed."""
+        self.note = ""
         try:
             self._after_round(seen, memory)
         except NotAutomatic as error:
-            self._desk.say(f"Nothing is repaired: {in_words(error.reason)}.")
+            self._note(f"Nothing is repaired: {in_words(error.reason)}.")
         except WritesClosed as closed:
-            self._desk.say(f"Nothing is repaired now: {in_words(closed.reason)}.")
+            self._note(f"Nothing is repaired now: {in_words(closed.reason)}.")
         except RepairsHalted as halted:
             self._stop(halted.reason)
         except Exception as error:
@@ -179,8 +182,12 @@ class Repairer:
         self._announce(plan, hosts_of(plan, planned.second.facts))
 
     def _leave_out(self, found: Sequence[Finding], reason: Reason) -> None:
-        self._desk.say(f"{counted(len(found), 'finding')} not repaired: {in_words(reason)}.")
+        self._note(f"{counted(len(found), 'finding')} not repaired: {in_words(reason)}.")
         self._remember(replace(self.state, announced={}))
+
+    def _note(self, words: str) -> None:
+        self.note = words
+        self._desk.say(words)
 
     def _announce(self, plan: Plan, hosts: tuple[str, ...]) -> None:
         on = " and ".join(hosts)
@@ -265,13 +272,13 @@ class Repairer:
             self._mark(self.state.stopped)
             return True
         if is_there(path):
-            if self.state.stopped is None:
+            stop = self.state.stopped
+            if stop is None:
                 stop = Stop(self._desk.clock(), because("repair-paused", path=str(path)))
                 self._remember(replace(self.state, stopped=stop))
-            since, why = self.state.stopped.at, in_words(self.state.stopped.reason)
             self._desk.say(
-                f"Nothing is repaired since {since:%Y-%m-%d %H:%M:%S}: {why}. When you have seen "
-                f"to it, remove {path}."
+                f"Nothing is repaired since {stop.at:%Y-%m-%d %H:%M:%S}: {in_words(stop.reason)}. "
+                f"When you have seen to it, remove {path}."
             )
             return True
         if self.state.stopped is not None:

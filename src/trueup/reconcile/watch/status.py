@@ -18,22 +18,28 @@ STUCK_AFTER = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class RepairStatus:
-    """What repairs may still change in this hour and this day, and the runs since the start."""
+    """What repairs may still change in this hour and this day, and the runs since the start.
+
+    `note`: why the last round repaired nothing, where it might have.
+    """
 
     state: Repairs
     room: tuple[int, int]
     runs: Mapping[str, int]
+    note: str = ""
 
     @property
     def words(self) -> str:
-        """What a person has to know of them."""
+        """What is next, in words."""
         if stop := self.state.stopped:
-            return f"Repairs stopped at {stop.at:%Y-%m-%d %H:%M} UTC: {in_words(stop.reason)}."
+            return f"Stopped since {stop.at:%Y-%m-%d}: {in_words(stop.reason)}."
         if self.state.announced:
             return f"The next round repairs {', '.join(self.state.announced)}."
+        if self.note:
+            return self.note
         hour, day = self.room
         subjects = counted(hour, "subject")
-        return f"Repairs are on. {subjects} may still be changed in this hour, {day} in this day."
+        return f"{subjects} may still be changed in this hour, {day} in this day."
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,7 +162,7 @@ class Watcher:
     @property
     def _repairs(self) -> RepairStatus | None:
         one = self._watch.repairer
-        return RepairStatus(one.state, one.room, dict(one.runs)) if one else None
+        return RepairStatus(one.state, one.room, dict(one.runs), one.note) if one else None
 
     def _publish(self, memory: Memory, phases: dict[str, float]) -> None:
         began = time.monotonic()
