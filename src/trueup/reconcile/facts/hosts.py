@@ -4,6 +4,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from unicodedata import combining, normalize
 
 from trueup.reconcile.facts.numa import HostTopology
 
@@ -12,7 +13,9 @@ SERVICE_DOWN_AFTER = timedelta(seconds=60)
 
 
 def as_compared(name: str) -> str:
-    """A name as databases on MySQL compare it: without case, and without spaces at its end."""
+    """A name as databases on MySQL compare it: without case, accents, and spaces at its end."""
+    if not name.isascii():
+        name = "".join(one for one in normalize("NFD", name) if not combining(one))
     return name.rstrip(" ").casefold()
 
 
