@@ -12,7 +12,7 @@ from trueup.exit_codes import ExitCode
 from trueup.reconcile import audit, files, plan, sinks
 from trueup.reconcile.collect import selection
 from trueup.reconcile.copies import ledger_copy, rehearse
-from trueup.reconcile.plan import plan_file, policy_file, rulings
+from trueup.reconcile.plan import automatic, plan_file, policy_file, rulings
 from trueup.reconcile.report import story_subjects
 from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.runbooks import ghosts, rebuild
@@ -434,6 +434,13 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
         lambda e: (
             f"the policy {e.policy} is closed: {in_words(e.reason)}. Nothing more is written. "
             "Apply the same plan again when it is open, or make a new plan then."
+        ),
+    ),
+    automatic.NotAutomatic: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"nothing may be repaired without a person: {in_words(e.reason)}. Leave out --repair, "
+            "or write a policy that permits it, with a table [automatic]."
         ),
     ),
     outcomes.PolicyAsks: (

@@ -35,7 +35,7 @@ class _Kept(NamedTuple):
     vector: Vector
     """The changes that the view includes."""
     clock: int
-    """The sum of the vector's numbers."""
+    """That of the vector."""
     own_writes: int
     """`Database.published_count` before the view was read."""
 
@@ -190,4 +190,4 @@ def _loaded(tx: Transaction, own_writes: int, *, stays: bool) -> _Kept:
 
 
 def _kept(view: View, vector: Vector, own_writes: int) -> _Kept:
-    return _Kept(view, vector, sum(vector.values()), own_writes)
+    return _Kept(view, vector, store.changes.clock_of(vector), own_writes)

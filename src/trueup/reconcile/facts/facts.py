@@ -277,7 +277,7 @@ class Facts:
         silent = {kind.what for row in asked for kind in row.unsupported}
         hosts = self.hypervisors_asked
         if hosts is None:
-            hosts = frozenset(row.host for row in self.compute_nodes)
+            hosts = frozenset(row.host for row in self.compute_nodes if row.is_of_libvirt)
         return frozenset(host for host in hosts if DOMAINS_OF.format(host) not in silent)
 
     @cached_property

@@ -16,6 +16,9 @@ def as_compared(name: str) -> str:
     return name.rstrip(" ").casefold()
 
 
+_OF_OTHER_DRIVERS = frozenset({"ironic", "vmware vcenter server", "hyperv", "zvm", "powervm"})
+
+
 @dataclass(frozen=True, slots=True)
 class ComputeNode:
     """A row of a cell's `compute_nodes`; `uuid` is its provider's uuid.
@@ -36,6 +39,15 @@ class ComputeNode:
     created_at: datetime | None = None
     address: str = ""
     numa: HostTopology | None = None
+
+    @property
+    def is_of_libvirt(self) -> bool:
+        """Whether its guests may be domains of libvirt on its host.
+
+        The types are those of Nova's other drivers. On a controller, nova-compute for bare metal
+        runs beside a libvirt that has none of its instances.
+        """
+        return self.hypervisor.casefold() not in _OF_OTHER_DRIVERS
 
 
 @dataclass(frozen=True, slots=True)

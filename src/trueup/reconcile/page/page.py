@@ -79,7 +79,8 @@ class SeverityCount:
 class Page:
     """Everything on the page, in its order. `origin` says what was audited, `version` by what.
 
-    `history` is of the rounds of a watch, `returns` what came back in them. `reasons` counts what
+    `history` is of the rounds of a watch, `returns` what came back in them, and `repairs` what its
+    repairs do. `reasons` counts what
     has each reason, by verdict and by the name of the reason.
     """
 
@@ -104,6 +105,7 @@ class Page:
     reasons: Mapping[tuple[str, str], int]
     history: Plot | None = None
     returns: tuple[str, ...] = ()
+    repairs: str = ""
 
 
 def page_of(

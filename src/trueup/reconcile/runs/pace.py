@@ -42,6 +42,20 @@ class Pace:
 ONE_BY_ONE = Pace()
 
 
+def is_there(path: Path) -> bool:
+    """Whether there is a file, a folder or a link.
+
+    SAFETY: it also counts as there if that cannot be read: somebody may want a pause.
+    """
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
 class Throttle:
     """Lets callers through one after the other, as a pace allows. `sleep` waits for seconds."""
 
@@ -64,7 +78,7 @@ class Throttle:
 
         It is called between two steps, in the thread that an interrupt reaches.
         """
-        while self._pace.pause is not None and self._pace.pause.exists():
+        while self._pace.pause is not None and is_there(self._pace.pause):
             if not self._told:
                 self._told = True
                 self._pace.paused(self._pace.pause)

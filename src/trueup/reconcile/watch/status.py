@@ -7,10 +7,33 @@ from datetime import datetime, timedelta
 
 from trueup.reconcile.page.page import CoverageRow
 from trueup.reconcile.page.split import CapacitySplit
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.watch.memory import Memory
+from trueup.reconcile.watch.repairs import Repairs
+from trueup.reconcile.wording import counted
 
 # A round that takes longer hangs.
 STUCK_AFTER = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class RepairStatus:
+    """What repairs may still change in this hour and this day, and the runs since the start."""
+
+    state: Repairs
+    room: tuple[int, int]
+    runs: Mapping[str, int]
+
+    @property
+    def words(self) -> str:
+        """What a person has to know of them."""
+        if stop := self.state.stopped:
+            return f"Repairs stopped at {stop.at:%Y-%m-%d %H:%M} UTC: {in_words(stop.reason)}."
+        if self.state.announced:
+            return f"The next round repairs {', '.join(self.state.announced)}."
+        hour, day = self.room
+        subjects = counted(hour, "subject")
+        return f"Repairs are on. {subjects} may still be changed in this hour, {day} in this day."
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +55,7 @@ class WatchStatus:
     notifications: Mapping[str, int] = field(default_factory=dict)
     last_success: datetime | None = None
     running_since: datetime | None = None
+    repairs: RepairStatus | None = None
 
     def not_ready(self) -> str:
         """Why there is nothing to show yet; empty if there is."""
