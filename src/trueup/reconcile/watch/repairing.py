@@ -265,13 +265,13 @@ class Repairer:
             self._mark(self.state.stopped)
             return True
         if is_there(path):
-            if self.state.stopped is None:
+            stop = self.state.stopped
+            if stop is None:
                 stop = Stop(self._desk.clock(), because("repair-paused", path=str(path)))
                 self._remember(replace(self.state, stopped=stop))
-            since, why = self.state.stopped.at, in_words(self.state.stopped.reason)
             self._desk.say(
-                f"Nothing is repaired since {since:%Y-%m-%d %H:%M:%S}: {why}. When you have seen "
-                f"to it, remove {path}."
+                f"Nothing is repaired since {stop.at:%Y-%m-%d %H:%M:%S}: {in_words(stop.reason)}. "
+                f"When you have seen to it, remove {path}."
             )
             return True
         if self.state.stopped is not None:
