@@ -251,8 +251,8 @@ def _row(step: Step, names: dict[str, str], without: int | None = None) -> tuple
 
 def _row_of_nova(step: "FilterStep") -> tuple[Any, ...]:
     near = [f"{name}: {lacks}" for name, lacks in step.nearest]
-    if not step.known:
-        near = ["not known to Trueup for this request"]
+    if step.open:
+        near.append(f"not judged: {sum(number for _, number in step.open)} of those left")
     return step.name, step.left, step.left_without or 0, _near(near, step.lost)
 
 

@@ -227,7 +227,7 @@ KEPT: Mapping[type, frozenset[str]] = {
     kinds.Allocations: frozenset({"consumer_type"}),
     kinds.Flavor: frozenset({"extra_specs"}),
     kinds.PciRequest: frozenset({"alias", "numa_policy", "specs"}),
-    kinds.NumaCell: frozenset({"cpu_policy", "thread_policy"}),
+    kinds.NumaCell: frozenset({"cpu_policy", "thread_policy", "page_size"}),
     kinds.NumaTopology: frozenset({"emulator_threads_policy", "cells"}),
     kinds.AssignedResource: frozenset({"resource_class"}),
     kinds.Instance: frozenset(
