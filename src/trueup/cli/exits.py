@@ -69,11 +69,11 @@ def _of_another_cloud(refused: plan.PlanForeign) -> str:
 
 def _not_approved(refused: approvals.NotApproved) -> str:
     """Why the approvals of a plan do not suffice, and what each refused signature is."""
-    found = ", ".join(one.by for one in refused.approvals) or "nobody"
-    reasons = "".join(f" A signature does not count: {in_words(one)}." for one in refused.refused)
+    found = ", ".join(approval.by for approval in refused.approvals) or "nobody"
+    reasons = "".join(f" A signature does not count: {in_words(why)}." for why in refused.refused)
     return (
         f"the plan needs the approval of {counted(refused.needed, 'other person')}, "
-        f"and has that of {found}.{reasons} Nothing is written. "
+        f"and was approved by {found}.{reasons} Nothing is written. "
         "Approve it with 'trueup approve PLAN --key FILE', then apply it."
     )
 
@@ -353,7 +353,7 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     ledger_copy.CopyRefused: (
         ExitCode.SOME_REFUSED,
         lambda e: (
-            f"Placement refused {e.part}: {e.reason}. Everything before it is written. "
+            f"Placement refused {e.part}: {in_words(e.reason)}. Everything before it is written. "
             "Correct the cause and import the same file again, which continues there."
         ),
     ),

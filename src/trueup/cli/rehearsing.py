@@ -11,6 +11,7 @@ from trueup.reconcile.copies import ledger_copy
 from trueup.reconcile.copies.ledger_copy import AmountBelowOne, CopyRefused, LedgerCopy
 from trueup.reconcile.copies.rehearse import LedgerNotRehearsable, Rehearsal, rehearse
 from trueup.reconcile.plan import Plan
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.sources.cloud import Cloud
 
 
@@ -30,7 +31,7 @@ def _copy(copied: LedgerCopy, cloud: Cloud, report: Progress) -> None:
     try:
         ledger_copy.write(copied, cloud, report)
     except CopyRefused as refused:
-        raise LedgerNotRehearsable(refused.part, refused.reason) from refused
+        raise LedgerNotRehearsable(refused.part, in_words(refused.reason)) from refused
     except AmountBelowOne as one:
         reason = f"it holds {one.resource_class}={one.amount}, and Placement takes no such amount"
         raise LedgerNotRehearsable(f"consumer {one.consumer}", reason) from one

@@ -160,8 +160,8 @@ def test_what_is_no_longer_as_the_run_left_it_is_refused_by_name(small, plan_fil
     assert ran.code == 4
     assert {row["Result"] for row in ran.steps()} == {"refused"}
     assert {row["Reason"] for row in ran.steps()} == {
-        "this run wrote it before, and its allocations are not as that left them: somebody else "
-        "has written since, or the service was put back from a backup"
+        "this run wrote it before, and its allocations are not as it left them: another client "
+        "has written since, or the service was restored from a backup"
     }
     assert trueup("apply", plan_file).code == 0
     assert small.ledger() == repaired

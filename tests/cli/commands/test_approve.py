@@ -49,7 +49,7 @@ def refused(plan_file, signers, small, before, *words) -> str:
 
 
 def test_without_an_approval_it_is_refused(plan_file, signers, small, before):
-    assert "has that of nobody." in refused(plan_file, signers, small, before)
+    assert "was approved by nobody." in refused(plan_file, signers, small, before)
 
 
 def test_the_option_asks_for_more_than_the_policy_and_never_for_fewer(

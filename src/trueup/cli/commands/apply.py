@@ -160,13 +160,13 @@ def _approvals(
     arguments: argparse.Namespace,
 ) -> tuple[Approval, ...]:
     """The approvals that the plan needs. Raises NotApproved, KeygenFailed, OptionRefused."""
-    terms = [one.policy.approval for one in policies] or [ApprovalTerms()]
+    terms = [policy.policy.approval for policy in policies] or [ApprovalTerms()]
     least = max(arguments.require_approval, *(ruling.approvals for ruling in rulings), 0)
-    one, appliers = signed(plan, arguments.plan), own_accounts()
+    signatures, appliers = signed(plan, arguments.plan), own_accounts()
     found: dict[Approval, None] = {}
     for each in terms:
         if needed := max(each.required, least):
-            found |= dict.fromkeys(approvals_of(one, needed, each, appliers))
+            found |= dict.fromkeys(approvals_of(signatures, needed, each, appliers))
     if found and arguments.replan:
         raise _nobody_approved()
     return tuple(found)

@@ -68,8 +68,8 @@ class PolicyShowCommand(Verb):
         plan, policies = load(arguments.plan), in_force(arguments.policy)
         if not policies:
             say(f"No policy is in force: there is no {MACHINE}, and --policy names none.")
-        for one in policies:
-            _tell_closed(one.policy, one.path)
+        for named in policies:
+            _tell_closed(named.policy, named.path)
         rulings = rulings_of(plan, policies)
         if any(ruling.decision == "never" for ruling in rulings.values()):
             self.exit_code = ExitCode.FINDINGS

@@ -46,7 +46,7 @@ class _Terminated(BaseException):
 
 
 class WatchCommand(CloudVerb):
-    """Audit in a loop. Serve a page and Prometheus metrics, and run a command when findings change.
+    """Audit in a loop. Serve a page and Prometheus metrics, and send notices when findings change.
 
     It only reads the cloud, and with --repair repairs what a policy permits. A round that fails is
     reported, and the next round begins as usual.

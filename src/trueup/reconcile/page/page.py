@@ -195,14 +195,14 @@ def _source(row: SourceStatus) -> CoverageRow:
         source=row.source,
         state=(
             "silent" if not row.answered
-            else "behind" if row.behind
+            else "behind" if row.lag
             else "partly" if row.partial
             else "answered"
         ),
         answered_at=row.answered_at,
         read_via=row.read_via,
         rows=row.rows,
-        gaps=tuple((({"behind": row.behind} if row.behind else {}) | gaps_of(row)).items()),
+        gaps=tuple((({"behind": in_words(row.lag)} if row.lag else {}) | gaps_of(row)).items()),
     )  # fmt: skip
 
 

@@ -13,7 +13,12 @@ from trueup.reconcile.audit import Confirmed
 from trueup.reconcile.collect.selection import EVERYTHING, Selection
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import DomainRecord, Facts, Holding
-from trueup.reconcile.plan.dependencies import Arranged, after_release, after_undefining, removed_by
+from trueup.reconcile.plan.dependencies import (
+    Arranged,
+    after_domain_removal,
+    after_release,
+    removed_by,
+)
 from trueup.reconcile.plan.order import Effect, ordered
 from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.steps import Step, VersionIs, held_in, parts_of
@@ -220,7 +225,7 @@ def proposed(
     removing = [step for step in steps if removed_by(step)]
     kept = {row.finding.subject.uuid: row.reason for row in declined}
     rest = tuple(step for step in steps if step not in removing)
-    others = after_undefining(rest, facts, kept) if domains_read else Arranged(rest, ())
+    others = after_domain_removal(rest, facts, kept) if domains_read else Arranged(rest, ())
     order = ordered(others.steps, facts)
     removals = after_release(removing, order.steps, facts)
     not_possible = (*others.in_use, *order.without_room, *removals.in_use)

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid5
 
-from trueup.reconcile.changes import permanent
+from trueup.reconcile.changes import permanent_in
 from trueup.reconcile.clock import now
 from trueup.reconcile.report.audit_document import moment, next_command
 from trueup.reconcile.report.reasons import in_words
@@ -85,9 +85,8 @@ def next_commands(journal: Journal) -> list[Document]:
     commands = {"see each step": f"trueup journal {journal.run}"}
     if in_place and journal.plan.undoes is None:
         commands["check that it helped"] = f"trueup verify {journal.run}"
-    changes = [change for step in in_place for change in step.changes]
     is_open = any(journal.fate_open(step) for step in journal.plan.steps)
-    if (in_place or is_open) and not any(map(permanent, changes)):
+    if (in_place or is_open) and permanent_in(in_place) is None:
         commands["take it back"] = f"trueup undo {journal.run}"
     return [next_command(purpose, command) for purpose, command in commands.items()]
 

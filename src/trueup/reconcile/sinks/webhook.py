@@ -18,7 +18,7 @@ ANSWER_SECONDS, WHOLE_SECONDS = 10.0, 20.0
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """The library follows a redirected POST with a GET: the message would be lost unsaid."""
+    """The library follows a redirected POST with a GET: the message would be lost silently."""
 
     def redirect_request(
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: object, newurl: str
