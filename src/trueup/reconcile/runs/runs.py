@@ -297,6 +297,7 @@ def continued(run: str, cloud: Cloud, folder: Path, pace: Pace = ONE_BY_ONE) -> 
     """An interrupted run, continued where it stopped. Raises as `applied`, and RunUnknown."""
     with reopened(run, folder) as journal:
         require_answers(journal.plan, cloud)
+        journal.go_on_as(origin(cloud))
         yield _run(journal, apply(cloud, journal, pace))
 
 
