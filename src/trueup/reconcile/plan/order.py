@@ -13,7 +13,7 @@ from heapq import heappop, heappush
 
 from trueup.reconcile.facts import Facts
 from trueup.reconcile.reasons import Reason, because, together
-from trueup.reconcile.rules.bare_metal import is_bare_metal_provider
+from trueup.reconcile.rules.bare_metal import reserved_in_use
 from trueup.reconcile.steps import (
     AllocationsOf,
     Change,
@@ -142,28 +142,22 @@ class _Room:
     def lacking(self, step: Step) -> Reason | None:
         """What a step lacks, as a reason; or None."""
         missing = self._missing(step_growth(step), _altered([step]))
-        return together(
-            because(
-                "no-room",
-                self._reserved_metal(uuid, name),
-                provider=self._name(uuid),
-                free=max(0, self._capacity(uuid, name) - self._used[uuid, name]),
-                resource_class=name,
-                needs=amount,
-            )
-            for (uuid, name), amount in missing.items()
-        )
+        return together(self._no_room(resource, amount) for resource, amount in missing.items())
 
-    def _reserved_metal(self, uuid: str, name: str) -> Reason | None:
-        """Why a bare metal node has no room for the instance that is on it; or None."""
-        provider = self._facts.providers.get(uuid)
-        nodes = self._facts.nodes_by_uuid.get(uuid, ())
-        if provider is None or not nodes or not is_bare_metal_provider(provider, self._facts):
-            return None
-        stock = provider.inventories.get(name)
-        if stock is None or stock.reserved < stock.total or self._used[uuid, name]:
-            return None
-        return because("metal-reserved", host=nodes[0].host, resource_class=name)
+    def _no_room(self, resource: Resource, amount: int) -> Reason:
+        uuid, name = resource
+        used = self._used[resource]
+        if not used and (host := reserved_in_use(uuid, name, self._facts)):
+            return because(
+                "node-in-use-reserved", node=self._name(uuid), host=host, resource_class=name
+            )
+        return because(
+            "no-room",
+            provider=self._name(uuid),
+            free=max(0, self._capacity(uuid, name) - used),
+            resource_class=name,
+            needs=amount,
+        )
 
     def take(self, step: Step) -> Effect:
         """Count a step as written."""
