@@ -22,7 +22,7 @@ from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.verdicts.verified import State, Verified
 from trueup.reconcile.watch import repairing
 from trueup.reconcile.watch.memory import Memory, after_round
-from trueup.reconcile.watch.repairing import REPAIRS, STOPPED, Desk, Ended, Permit, Repairer
+from trueup.reconcile.watch.repairing import REPAIRS, STOPPED, Desk, Permit, Repairer, RunEnd
 
 POLICY = (
     "default = 'automatic'\n[automatic]\nrounds = 2\nfindings_share = 1.0\npause = '/no/pause'\n"
@@ -49,7 +49,7 @@ class FakeCloud:
     def rehearse(self, plan: Plan) -> Reason | None:
         return None
 
-    def apply(self, plan: Plan, permit: Permit) -> Ended:
+    def apply(self, plan: Plan, permit: Permit) -> RunEnd:
         self.runs.append(plan.id)
         with applying(plan, self.folder, Origin()) as journal:
             permit()
@@ -57,11 +57,11 @@ class FakeCloud:
                 raise self.error
             outcomes = [(step, Outcome(step.id, self.result)) for step in plan.steps]
             journal.record(*(outcome for _, outcome in outcomes))
-        return Ended(journal.run, outcomes, [Verified(row, self.state) for row in plan.findings])
+        return RunEnd(journal.run, outcomes, [Verified(row, self.state) for row in plan.findings])
 
-    def go_on(self, run: str, permit: Permit) -> Ended:
+    def go_on(self, run: str, permit: Permit) -> RunEnd:
         self.continued.append(run)
-        return Ended(run, (), ())
+        return RunEnd(run, (), ())
 
     def close(self, run: str) -> bool:
         return True
