@@ -61,12 +61,12 @@ def shares(asked: Iterable[Asked], by: Sequence[str]) -> list[Share]:
     requests: Counter[tuple[str, ...]] = Counter()
     seconds: dict[tuple[str, ...], float] = {}
     timed = True
-    for one in asked:
-        values = tuple(_value(one, field) for field in by)
-        requests[values] += one.requests
+    for request in asked:
+        values = tuple(_value(request, field) for field in by)
+        requests[values] += request.requests
         # Seconds of a part of the requests would be a wrong share.
-        timed = timed and one.seconds is not None
-        seconds[values] = seconds.get(values, 0.0) + (one.seconds or 0.0)
+        timed = timed and request.seconds is not None
+        seconds[values] = seconds.get(values, 0.0) + (request.seconds or 0.0)
     every, whole = sum(requests.values()), sum(seconds.values())
     found = [
         Share(
@@ -78,7 +78,7 @@ def shares(asked: Iterable[Asked], by: Sequence[str]) -> list[Share]:
         )
         for values, number in requests.items()
     ]
-    return sorted(found, key=lambda one: (-(one.seconds or 0), -one.requests, one.values))
+    return sorted(found, key=lambda share: (-(share.seconds or 0), -share.requests, share.values))
 
 
 def _value(asked: Asked, field: str) -> str:
@@ -90,9 +90,9 @@ def _value(asked: Asked, field: str) -> str:
 def busy(asked: Iterable[Asked]) -> Iterator[Busy]:
     """The clients that read the parts of providers abnormally often, the busiest first."""
     reads: Counter[str] = Counter()
-    for one in asked:
-        if one.method == "GET" and one.route.startswith(_PERIODIC):
-            reads[one.client] += one.requests
+    for request in asked:
+        if request.method == "GET" and request.route.startswith(_PERIODIC):
+            reads[request.client] += request.requests
     if len(reads) < _CLIENTS_MIN:
         return
     usual = median(reads.values())

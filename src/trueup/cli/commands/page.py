@@ -30,7 +30,7 @@ LISTEN = "127.0.0.1:8779"
 
 
 class PageCommand(Command):
-    """Show a ledger in a browser: trees and usage, search, providers, consumers, why no host.
+    """Show a ledger in a browser: trees, usage, consumers, and why a search finds no host.
 
     It reads Placement's database at each request, and writes nothing. It has no
     authentication, and therefore listens on the loopback interface only.
