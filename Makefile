@@ -72,13 +72,15 @@ races: $(VENV)/.ready-test  ## of `make test`, races, kills and the simulator
 
 # Beyond `make test`: sequences of requests, histories and rounds that no run has seen before; a kill at
 # every system call that writes, for every kind of target; every wrong answer on both Placements;
-# upstream's own files by mysqlclient as well; ten minutes of a rolling swap.
+# upstream's own files by mysqlclient as well; ten minutes of a rolling swap; Nova's own tests of PCI
+# devices, vGPUs, NUMA and QoS.
 conformance: $(VENV)/.ready-test  ## the long way: what is generated in great numbers, and every kill
 	@TRUEUP_EXAMPLES=500 TRUEUP_ROUNDS=2000 TRUEUP_FUZZ_EXAMPLES=500 TRUEUP_HISTORIES=20000 \
-		TRUEUP_KILLS=command TRUEUP_SWAP_SECONDS=600 \
+		TRUEUP_KILLS=command TRUEUP_SWAP_SECONDS=600 TRUEUP_NOVA_GROUPS=whole \
 		$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q --timeout 7200 --times $(TIMES)-conformance.txt \
 		tests/differential tests/fuzz \
 		tests/simulator tests/races tests/kills tests/cli/nova_manage/test_upstream.py \
+		tests/clients/test_nova.py \
 		tests/placement/index/search/test_candidates.py tests/placement/index/test_current.py
 
 gophercloud: $(VENV)/.ready-test  ## its Placement tests, from a clone: make gophercloud CLONE=FOLDER (3 minutes)
