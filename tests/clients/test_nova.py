@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nova's own functional tests, from its package, with our service as their Placement.
-
-One test of each group runs always. `make conformance` sets TRUEUP_NOVA_GROUPS, and all run.
-"""
+"""Nova's own functional tests, from its package, with our service as their Placement."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,21 +11,12 @@ import pytest
 from tests.clients.conftest import without_cloud
 from tests.servers.placement import REPOSITORY
 
-WHOLE = "TRUEUP_NOVA_GROUPS" in os.environ
-# Modules of each group, and how many tests Nova 34.0.0 has in them at least; one of the tests.
+# Modules of each group, and how many tests Nova 34.0.0 has in them at least.
 GROUPS = {
     "vgpu": (("libvirt.test_vgpu", "libvirt.test_reshape"), 15),
     "numa": (("libvirt.test_numa_servers", "libvirt.test_numa_live_migration"), 40),
     "pci": (("libvirt.test_pci_in_placement", "libvirt.test_pci_sriov_servers"), 120),
-    "qos": (("test_servers_resource_request",), 60),
-}
-ONE_OF = {
-    "vgpu": "libvirt.test_vgpu.VGPUTests.test_create_servers_with_vgpu",
-    "numa": "libvirt.test_numa_servers.NUMAServersTest.test_create_server_with_numa_topology",
-    "pci": "libvirt.test_pci_in_placement.PlacementPCIInventoryReportingTests"
-    ".test_new_compute_init_with_pci_devs",
-    "qos": "test_servers_resource_request.PortResourceRequestBasedSchedulingTest"
-    ".test_boot_server_with_two_ports_one_having_resource_request",
+    "qos": (("test_servers_resource_request",), 45),
 }
 
 
@@ -37,9 +24,9 @@ ONE_OF = {
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_group_passes_on_our_service(group: str, tmp_path: Path) -> None:
     modules, least = GROUPS[group]
-    reasons = run(*(modules if WHOLE else [ONE_OF[group]]), folder=tmp_path)
+    reasons = run(*modules, folder=tmp_path)
     assert {test: why for test, why in reasons.items() if why} == {}
-    assert len(reasons) >= (least if WHOLE else 1)
+    assert len(reasons) >= least
 
 
 def run(*names: str, folder: Path) -> dict[str, str]:
