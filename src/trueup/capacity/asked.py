@@ -119,13 +119,14 @@ def _gaps(flavor: Flavor) -> Iterable[Gap]:
         yield Gap.HOST_CAPABILITIES
 
 
-def traits_wanted(asked: Iterable[Asked]) -> frozenset[str]:
+def traits_wanted(kinds: Iterable[Asked | NotAskable]) -> frozenset[str]:
     """The traits of these requests that are not read over Placement's API of a whole cloud."""
-    every = frozenset[str]().union(*(traits_of(kind.request) for kind in asked))
-    return every - frozenset(JUDGED_TRAITS)
+    requests = (kind.request for kind in kinds if isinstance(kind, Asked))
+    return frozenset[str]().union(*map(traits_of, requests)) - frozenset(JUDGED_TRAITS)
 
 
-def without_traits(asked: Asked) -> Asked:
+def without_traits(kind: Asked | NotAskable) -> Asked | NotAskable:
     """The same request, for a cloud whose traits were not all read."""
-    unread = traits_wanted([asked])
-    return replace(asked, gaps=asked.gaps | {Gap.TRAITS_NOT_READ}) if unread else asked
+    if isinstance(kind, NotAskable) or not traits_wanted([kind]):
+        return kind
+    return replace(kind, gaps=kind.gaps | {Gap.TRAITS_NOT_READ})

@@ -36,7 +36,7 @@ _BINDS = {
     Bind.NUMA: "NUMA cells",
     Bind.SERVERS_MAX: "max_instances_per_host of an aggregate",
     Bind.TOGETHER: "no provider for all groups together",
-    Bind.MIX: "{} has its turn, and no place",
+    Bind.MIX: "{} is next, and fits nowhere",
 }
 
 

@@ -42,7 +42,7 @@ class Lines(FormattableColumn[list[str]]):
 
 
 class WhyCommand(Lister):
-    """Why a query finds no host: how many are left after each filter, and what others lack.
+    """Say why a query finds no host: how many are left after each filter, and what others lack.
 
     QUERY is that of GET /allocation_candidates: 'resources=VCPU:4&required=HW_CPU_X86_AVX2'. It may
     also come from a log, or be made of a flavor and an image. With --server, Nova's databases have
