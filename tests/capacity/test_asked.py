@@ -18,7 +18,6 @@ from trueup.capacity.asked import (
     traits_wanted,
     without_traits,
 )
-from trueup.capacity.numa import CellNeed, NumaNeed
 from trueup.reconcile.facts import NumaCell, NumaTopology
 from trueup.reconcile.reasons import because
 
@@ -44,12 +43,7 @@ def test_a_flavor_is_asked_for_as_the_scheduler_does():
     [
         ({"pci_passthrough:alias": "gpu:1"}, Gap.PCI_ALIAS),
         ({"accel:device_profile": "fpga"}, Gap.DEVICE_PROFILE),
-        ({"hw:cpu_policy": "dedicated", "hw:cpu_thread_policy": "isolate"}, Gap.THREAD_POLICY),
         ({"capabilities:hypervisor_type": "QEMU"}, Gap.HOST_CAPABILITIES),
-        (
-            {"hw:numa_nodes": "2", "hw:cpu_policy": "mixed", "hw:cpu_dedicated_mask": "0"},
-            Gap.MIXED_CELLS,
-        ),
     ],
 )
 def test_what_nobody_knows_is_named(specs, gap):
@@ -71,10 +65,11 @@ def test_plain_amounts():
 
 
 def test_of_an_instance_the_cells_count_that_it_was_given():
-    topology = NumaTopology((NumaCell(0, (0,), (1, 2), 64),))
+    topology = NumaTopology((NumaCell(0, (0,), (1, 2), 64, "mixed", page_size=4),))
     asked = asked_of_instance(instance(numa_topology=topology))
     assert isinstance(asked, Asked)
-    assert asked.numa == NumaNeed((CellNeed(1, 2, 64),))
+    # But of its pages the size that the flavor asks for.
+    assert asked.numa == NumaTopology((NumaCell(0, (0,), (1, 2), 64, "mixed"),))
 
 
 def test_an_instance_of_which_not_enough_is_known_is_not_placed():

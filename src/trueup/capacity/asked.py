@@ -8,15 +8,22 @@ from enum import StrEnum
 from urllib.parse import parse_qsl
 
 from trueup.capacity.ledger import traits_of
-from trueup.capacity.numa import CellNeed, NumaNeed, need_of
 from trueup.model.requests import CandidateRequest, RequestGroup
 from trueup.placement.api.versions import NEWEST
 from trueup.placement.api.wire import candidates
 from trueup.reconcile.expected import Unknown, candidate_query
-from trueup.reconcile.facts import DISABLED_TRAIT, JUDGED_TRAITS, Facts, Flavor, Instance
+from trueup.reconcile.facts import (
+    DISABLED_TRAIT,
+    JUDGED_TRAITS,
+    Facts,
+    Flavor,
+    Instance,
+    NumaTopology,
+)
 from trueup.reconcile.reasons import Reason, because
+from trueup.reconcile.scheduling.numa import topology_of
 
-_ALIAS, _PROFILE, _THREADS = "pci_passthrough:alias", "accel:device_profile", "hw:cpu_thread_policy"
+_ALIAS, _PROFILE = "pci_passthrough:alias", "accel:device_profile"
 # Compared with what a host reports of itself (ComputeCapabilitiesFilter).
 _CAPABILITIES = "capabilities:"
 
@@ -26,8 +33,6 @@ class Gap(StrEnum):
 
     PCI_ALIAS = "pci-alias"
     DEVICE_PROFILE = "device-profile"
-    THREAD_POLICY = "thread-policy"
-    MIXED_CELLS = "mixed-cells"
     NUMA_NOT_READ = "numa-not-read"
     TRAITS_NOT_READ = "traits-not-read"
     HOST_CAPABILITIES = "host-capabilities"
@@ -39,7 +44,7 @@ class Asked:
 
     name: str
     request: CandidateRequest
-    numa: NumaNeed | None = None
+    numa: NumaTopology | None = None
     gaps: frozenset[Gap] = frozenset()
 
 
@@ -59,12 +64,10 @@ def asked_of(
     if isinstance(query, Unknown):
         return NotAskable(flavor.name, query.reason)
     request = candidates.parse(parse_qsl(query, keep_blank_values=True), NEWEST)
-    need, gaps = need_of(flavor, image), frozenset(_gaps(flavor))
-    if isinstance(need, Unknown):
-        return NotAskable(flavor.name, need.reason)
-    if need is not None and need.mixed_in_several:
-        return Asked(flavor.name, request, None, gaps | {Gap.MIXED_CELLS})
-    return Asked(flavor.name, request, need, gaps)
+    topology = topology_of(flavor, image)
+    if isinstance(topology, Unknown):
+        return NotAskable(flavor.name, topology.reason)
+    return Asked(flavor.name, request, topology, frozenset(_gaps(flavor)))
 
 
 def asked_of_instance(instance: Instance) -> Asked | NotAskable:
@@ -82,9 +85,9 @@ def asked_of_instance(instance: Instance) -> Asked | NotAskable:
     if cells is None:
         return NotAskable(instance.name, because("numa-unreadable"))
     # The resources it was given are more exact than its flavor and image now.
-    pages = found.numa.cells[0].page_size if found.numa else None
-    needs = (CellNeed(len(c.processors), len(c.pinned), c.memory_mb, pages) for c in cells)
-    return replace(found, numa=NumaNeed(tuple(needs)), gaps=found.gaps - {Gap.MIXED_CELLS})
+    pages = found.numa.cells[0].page_size if found.numa and found.numa.cells else None
+    cells = tuple(replace(cell, page_size=pages) for cell in cells)
+    return replace(found, numa=replace(instance.numa_topology, cells=cells))
 
 
 def asked_of_amounts(amounts: Mapping[str, int], traits: Iterable[str] = ()) -> Asked:
@@ -112,19 +115,18 @@ def _gaps(flavor: Flavor) -> Iterable[Gap]:
         yield Gap.PCI_ALIAS
     if specs.get(_PROFILE):
         yield Gap.DEVICE_PROFILE
-    if specs.get(_THREADS) in ("isolate", "require"):
-        yield Gap.THREAD_POLICY
     if any(key.startswith(_CAPABILITIES) for key in specs):
         yield Gap.HOST_CAPABILITIES
 
 
-def traits_wanted(asked: Iterable[Asked]) -> frozenset[str]:
+def traits_wanted(kinds: Iterable[Asked | NotAskable]) -> frozenset[str]:
     """The traits of these requests that are not read over Placement's API of a whole cloud."""
-    every = frozenset[str]().union(*(traits_of(kind.request) for kind in asked))
-    return every - frozenset(JUDGED_TRAITS)
+    requests = (kind.request for kind in kinds if isinstance(kind, Asked))
+    return frozenset[str]().union(*map(traits_of, requests)) - frozenset(JUDGED_TRAITS)
 
 
-def without_traits(asked: Asked) -> Asked:
+def without_traits(kind: Asked | NotAskable) -> Asked | NotAskable:
     """The same request, for a cloud whose traits were not all read."""
-    unread = traits_wanted([asked])
-    return replace(asked, gaps=asked.gaps | {Gap.TRAITS_NOT_READ}) if unread else asked
+    if isinstance(kind, NotAskable) or not traits_wanted([kind]):
+        return kind
+    return replace(kind, gaps=kind.gaps | {Gap.TRAITS_NOT_READ})

@@ -37,7 +37,7 @@ def alerting(port: int) -> set[str]:
 ANY = {"LedgerHasSevereFindings"}
 COMPLETE = {"LedgerHasFindings", "LedgerCapacityPhantom"}
 INCOMPLETE = {"WatchSourceSilent", "WatchSubjectsUnchecked"}
-NEVER = {"WatchDown", "WatchNeverSucceeded", "WatchNotificationsFail"}
+NEVER = {"WatchDown", "WatchNeverSucceeded", "WatchNotificationsFail", "WatchRepairsStopped"}
 
 
 @pytest.mark.parametrize(
