@@ -81,14 +81,14 @@ def test_one_person_counts_once(plan_file, signers, small, before):
     for name in ("first", "second"):
         trueup("approve", plan_file, "--key", signers.key(name, "alice@example.org"))
     signers.require(2)
-    assert "has that of alice@example.org" in refused(plan_file, signers, small, before)
+    assert "was approved by alice@example.org" in refused(plan_file, signers, small, before)
 
 
 def test_an_edited_plan_is_refused_even_with_a_digest_that_fits(plan_file, signers, small, before):
     trueup("approve", plan_file, "--key", signers.key("alice"))
     plan = load(plan_file)
     save(replace(plan, steps=plan.steps[:1]), plan_file)
-    assert "not of this plan, or the plan was edited" in refused(plan_file, signers, small, before)
+    assert "another plan, or the plan was edited" in refused(plan_file, signers, small, before)
 
 
 def test_an_expired_key_is_refused(plan_file, signers, small, before):
@@ -113,7 +113,7 @@ def test_a_stranger_is_refused(plan_file, signers, small, before):
 
 def test_a_pattern_is_nobody(plan_file, signers, small, before):
     trueup("approve", plan_file, "--key", signers.key("alice", "*@example.org"))
-    assert "by a pattern" in refused(plan_file, signers, small, before)
+    assert "have the pattern" in refused(plan_file, signers, small, before)
 
 
 def test_a_revoked_key_refuses_the_plan_whoever_else_approved_it(plan_file, signers, small, before):

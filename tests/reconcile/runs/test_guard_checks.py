@@ -119,7 +119,7 @@ def test_by_a_clock_of_ours_that_is_ahead_no_service_is_down(small, monkeypatch)
     monkeypatch.setattr("trueup.reconcile.sources.nova.cells.now", lambda: ahead)
     assert reasons(CellFresh(cell_of(small), 900), small.cloud) == []
     [reason] = reasons(CellFresh(cell_of(small), 600), small.cloud)
-    assert reason.startswith("our clock is ")
+    assert reason.startswith("the clock of this machine is ")
 
 
 def test_a_migration_that_changed_or_is_gone_is_named(small):
