@@ -75,7 +75,8 @@ races: $(VENV)/.ready-test  ## of `make test`, races, kills and the simulator
 # Beyond `make test`: sequences of requests, histories and rounds that no run has seen before; a kill
 # at every system call that writes, for every kind of target and each job of an operator; every wrong
 # answer on both Placements; upstream's own files by mysqlclient as well; Nova's and osc-placement's own
-# tests on ours; a release made twice; ten minutes of a rolling swap. tests/long.py has the list.
+# tests on ours, Nova's of PCI devices, vGPUs, NUMA and QoS included; a release made twice; ten minutes of
+# a rolling swap. tests/long.py has the list.
 conformance: $(VENV)/.ready-test  ## the rest of the tests, what is generated in great numbers, and every kill (hours)
 	@TRUEUP_EXAMPLES=500 TRUEUP_ROUNDS=2000 TRUEUP_FUZZ_EXAMPLES=500 TRUEUP_HISTORIES=20000 \
 		TRUEUP_KILLS=command TRUEUP_SWAP_SECONDS=600 \

@@ -193,12 +193,14 @@ def _wrong(service: Service, seen: Seen) -> Iterator[str]:
         if free < 0:
             yield f"{-free} claims too many"
         for amount, expected in ((free, 1), (free + 1, 0)):
-            asked = f"/allocation_candidates?in_tree={host}&resources=VCPU:{amount}"
-            for _ in range(_ASKED if amount else 0):
-                _, answer = _ask(service, "GET", asked)
-                if len(answer["allocation_requests"]) != expected:
-                    yield f"candidates for {amount} of {free} free"
-                    break
+            if amount and not _all_workers_find(service, host, amount, expected):
+                yield f"candidates for {amount} of {free} free"
+
+
+def _all_workers_find(service: Service, host: str, amount: int, expected: int) -> bool:
+    asked = f"/allocation_candidates?in_tree={host}&resources=VCPU:{amount}"
+    answers = (_ask(service, "GET", asked)[1] for _ in range(_ASKED))
+    return all(len(answer["allocation_requests"]) == expected for answer in answers)
 
 
 def _ask(service: Service, method: str, path: str, body: Any = None) -> tuple[int, Any]:

@@ -20,6 +20,7 @@ LONG = frozenset(
         "packaging/test_release.py",
         # Nova's and osc-placement's own tests. Of both, what is compared with ours stays.
         "cli/nova_manage/test_upstream.py",
+        "clients/test_nova.py",
         "clients/test_their_suites.py::test_those_of_osc_placement",
         # That a tool of the tests is as good as the program.
         "clients/test_warm.py",

@@ -38,7 +38,7 @@ from trueup.reconcile.runs.pace import Pace
 from trueup.reconcile.runs.verification import repaired, verified
 from trueup.reconcile.sinks import Message
 from trueup.reconcile.watch.memory import Memory, after_round
-from trueup.reconcile.watch.repairing import STOPPED, Desk, Ended, Permit, Repairer
+from trueup.reconcile.watch.repairing import STOPPED, Desk, Permit, Repairer, RunEnd
 
 ROUND_SECONDS = 600
 
@@ -165,11 +165,11 @@ class Watched:
         bad = [step.id for step, outcome in outcomes if outcome.result != "done"]
         return because("rehearsal-failed", about=tuple(bad)) if bad else None
 
-    def apply(self, plan: Plan, permit: Permit) -> Ended:
+    def apply(self, plan: Plan, permit: Permit) -> RunEnd:
         with applying(plan, self.folder, Origin()) as journal:
             return self._ended(journal, permit)
 
-    def go_on(self, run: str, permit: Permit) -> Ended:
+    def go_on(self, run: str, permit: Permit) -> RunEnd:
         with reopened(run, self.folder) as journal:
             return self._ended(journal, permit)
 
@@ -178,7 +178,7 @@ class Watched:
             resolve_interrupted(self._target(journal), journal)
             return not any(journal.fate_open(step) for step in journal.plan.steps)
 
-    def _ended(self, journal: Journal, permit: Permit) -> Ended:
+    def _ended(self, journal: Journal, permit: Permit) -> RunEnd:
         outcomes = []
 
         def permitted() -> None:
@@ -191,7 +191,9 @@ class Watched:
         findings = repaired(journal.plan.findings, outcomes)
         seen = self._observed().observation.audit
         known = {row.id for row in journal.plan.findings}
-        return Ended(journal.run, outcomes, list(verified(findings, seen, lambda row: True, known)))
+        return RunEnd(
+            journal.run, outcomes, list(verified(findings, seen, lambda row: True, known))
+        )
 
     def _target(self, journal: Journal) -> Any:
         reasons = {

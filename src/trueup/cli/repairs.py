@@ -21,7 +21,7 @@ from trueup.reconcile.runs.pace import Pace
 from trueup.reconcile.sinks import Couriers, Message, Sink
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.verdicts import AuditOptions
-from trueup.reconcile.watch.repairing import Ended, Permit
+from trueup.reconcile.watch.repairing import Permit, RunEnd
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +56,14 @@ class RepairedCloud:
         bad += [row.source for row in shown.missing]
         return because("rehearsal-failed", about=tuple(bad))
 
-    def apply(self, plan: Plan, permit: Permit) -> Ended:
+    def apply(self, plan: Plan, permit: Permit) -> RunEnd:
         with self.connect() as cloud:
             _refuse_foreign(plan, cloud)
             refuse_too_large(plan, None)
             driver = self._driver(cloud, permit)
             return _ended(driver.verified(plan, driver.apply(plan)))
 
-    def go_on(self, run: str, permit: Permit) -> Ended:
+    def go_on(self, run: str, permit: Permit) -> RunEnd:
         with self.connect() as cloud:
             plan, driver = read(run, self.folder).plan, self._driver(cloud, permit)
             _refuse_foreign(plan, cloud)
@@ -90,8 +90,8 @@ def _refuse_foreign(plan: Plan, cloud: Cloud) -> None:
     refuse_foreign(plan, [cell.uuid for cell in cloud.nova.cells()])
 
 
-def _ended(driven: Driven) -> Ended:
-    return Ended(driven.run, driven.outcomes, driven.verified)
+def _ended(driven: Driven) -> RunEnd:
+    return RunEnd(driven.run, driven.outcomes, driven.verified)
 
 
 def _quietly(*_: object) -> None:

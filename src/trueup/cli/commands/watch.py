@@ -16,7 +16,7 @@ from trueup.cli.outcomes import add_policy_option
 from trueup.cli.repairs import RepairedCloud, send_to
 from trueup.cli.terminal.options import OptionRefused, host_and_port, origin_of
 from trueup.cli.terminal.progress import say
-from trueup.cli.trail import Trail, add_trail_options, sink, trail_of
+from trueup.cli.trail import NO_TRAIL, Trail, add_trail_options, sink, trail_of
 from trueup.cli.verb import CloudVerb, add_state_option
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.audit import Observation
@@ -106,7 +106,7 @@ class WatchCommand(CloudVerb):
     def act(self, arguments: argparse.Namespace) -> Table:
         host, port = host_and_port("--listen", arguments.listen, LISTEN)
         hook = None if arguments.notify is None else sink(arguments.notify)
-        trail = trail_of(arguments)
+        trail = trail_of(arguments) if arguments.repair else NO_TRAIL
         audit_options(arguments)
         if arguments.repair:
             terms_of(in_force(arguments.policy))

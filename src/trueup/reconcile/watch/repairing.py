@@ -58,7 +58,7 @@ class RepairsHalted(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class RunEnd:
     """How a run ended, and what became of the findings whose steps are done."""
 
     run: str
@@ -66,7 +66,7 @@ class Ended:
     verified: Sequence[Verified]
 
 
-class Cloud(Protocol):
+class RepairableCloud(Protocol):
     """The cloud that is repaired; each method raises as the commands that do the same."""
 
     def plan(self, first: Audit) -> Planned:
@@ -75,9 +75,9 @@ class Cloud(Protocol):
     def rehearse(self, plan: Plan) -> Reason | None:
         """Why a rehearsal of a plan fails; None if all of it succeeds."""
 
-    def apply(self, plan: Plan, permit: Permit) -> Ended: ...
+    def apply(self, plan: Plan, permit: Permit) -> RunEnd: ...
 
-    def go_on(self, run: str, permit: Permit) -> Ended: ...
+    def go_on(self, run: str, permit: Permit) -> RunEnd: ...
 
     def close(self, run: str) -> bool:
         """Record how the steps of a run ended; whether that is known of all of them."""
@@ -102,7 +102,7 @@ class Desk:
 class Repairer:
     """Repairs after each round what the policies permit. `state` is what it remembers."""
 
-    def __init__(self, cloud: Cloud, desk: Desk) -> None:
+    def __init__(self, cloud: RepairableCloud, desk: Desk) -> None:
         self._cloud, self._desk = cloud, desk
         kept = kept_in(desk.folder / REPAIRS, Repairs)
         self.state = kept.value or Repairs()
@@ -238,7 +238,7 @@ class Repairer:
     def _until_now(self) -> Repairs:
         return replace(self.state, spent=self.state.until(self._desk.clock()))
 
-    def _conclude(self, ended: Ended) -> None:
+    def _conclude(self, ended: RunEnd) -> None:
         results = Counter[str](outcome.result for _, outcome in ended.outcomes)
         reason = why_stop_after(ended.outcomes, ended.verified)
         is_open = bool(results["unknown"])
