@@ -61,4 +61,8 @@ def services_as_nodes(
     """The same services, with their hosts spelled as their compute nodes spell them."""
     living_last = sorted(nodes, key=lambda row: not row.deleted)
     known = {as_compared(row.host): row.host for row in living_last}
-    return tuple(replace(row, host=known.get(as_compared(row.host), row.host)) for row in services)
+    exact = {row.host for row in living_last if not row.deleted}
+    return tuple(
+        row if row.host in exact else replace(row, host=known.get(as_compared(row.host), row.host))
+        for row in services
+    )
