@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from trueup.capacity.asked import Asked, asked_of_instance
+from trueup.capacity.asked import Asked, Gap, asked_of_instance, gaps_of
 from trueup.capacity.counting import By, Ground, Later, Row, capacity, ground, groups_of
 from trueup.capacity.filling import Filling
 from trueup.capacity.ledger import view_of
@@ -256,9 +256,10 @@ def _movable(facts: Facts, hosts: Iterable[Place]) -> Iterator[tuple[str, Asked]
         if (row.host, row.node) not in sources or devices or not settled:
             continue
         kind = asked_of_instance(row)
-        if not isinstance(kind, Asked) or kind.numa is not None or kind.gaps:
+        if not isinstance(kind, Asked) or kind.numa is not None:
             continue
-        if row.uuid in facts.consumers:
+        # Of aggregates that may be kept for some, the answer says that they were not checked.
+        if row.uuid in facts.consumers and not gaps_of(kind, facts) - {Gap.AGGREGATE_OWNERS}:
             yield row.uuid, kind
 
 

@@ -55,7 +55,7 @@ def need_of(flavor: Flavor, image: Mapping[str, str]) -> NumaNeed | Unknown | No
         return flavor.extra_specs.get(f"hw:{name}") or image.get(f"hw_{name}") or None
 
     try:
-        count, pages = int(setting("numa_nodes") or 0), _page_size(setting("mem_page_size"))
+        count, pages = _cells(setting("numa_nodes")), _page_size(setting("mem_page_size"))
         named_cpus = [setting(f"numa_cpus.{number}") for number in range(count)]
         named_memory = [setting(f"numa_mem.{number}") for number in range(count)]
         cpus = _parts(
@@ -197,6 +197,15 @@ class HostCells:
         if need.cells[0].dedicated:
             return sorted(by_memory, key=lambda cell: cell.dedicated_left, reverse=True)
         return sorted(by_memory, key=lambda cell: cell.cpus_used)
+
+
+def _cells(text: str | None) -> int:
+    """How many cells are asked for; 0: it is not said. Raises ValueError."""
+    if text is None:
+        return 0
+    if (number := int(text)) < 1:
+        raise ValueError(f"hw:numa_nodes is {text}")
+    return number
 
 
 def _page_size(text: str | None) -> int | str | None:

@@ -3,7 +3,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -38,6 +38,7 @@ class LeftOut(StrEnum):
     CELL_DISABLED = "cell-disabled"
     NO_PROVIDER = "no-provider"
     BROKEN_TREE = "broken-tree"
+    SAME_PROVIDER = "same-provider"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +64,20 @@ def places(facts: Facts) -> tuple[Place, ...]:
     named = sorted(facts.host_aggregates, key=lambda row: row.name)
     aggregates = grouped((host, aggregate) for aggregate in named for host in aggregate.hosts)
     nodes = sorted(facts.compute_nodes, key=lambda row: (row.host, row.node, row.uuid))
-    return tuple(
+    found = [
         _place(node, aggregates.get(node.host, ()), servers[node.cell, node.host], facts)
         for node in nodes
+    ]
+    # What two compute nodes have together is there once.
+    firsts: dict[str, Place] = {}
+    for place in found:
+        if place.left_out is None:
+            firsts.setdefault(place.provider, place)
+    return tuple(
+        place
+        if place.left_out or firsts[place.provider] is place
+        else replace(place, left_out=LeftOut.SAME_PROVIDER)
+        for place in found
     )
 
 

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from trueup.capacity.asked import Asked, Gap, NotAskable, asked_of_instance
+from trueup.capacity.asked import Asked, Gap, NotAskable, asked_of_instance, gaps_of
 from trueup.capacity.counting import Binding, By, ground, groups_of
 from trueup.capacity.filling import Filling
 from trueup.capacity.places import Place, places
@@ -177,7 +177,8 @@ class _Relocation:
         if released:
             self._filling.release(server.uuid)
         devices = bool(server.pci_requests or server.ports_holding)
-        return Move(server, place.host, gaps=asked.gaps, has_devices=devices)
+        gaps = gaps_of(asked, self._ground.facts)
+        return Move(server, place.host, gaps=gaps, has_devices=devices)
 
 
 def _zones(facts: Facts) -> dict[str, str]:

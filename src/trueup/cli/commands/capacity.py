@@ -17,8 +17,8 @@ from trueup.capacity.asked import (
     asked_of,
     asked_of_amounts,
     flavors_in_use,
+    has_few_traits,
     traits_wanted,
-    without_traits,
 )
 from trueup.capacity.counting import By, Capacity, Later, capacity
 from trueup.capacity.document import capacity_document, failures_document
@@ -44,7 +44,7 @@ from trueup.exit_codes import ExitCode
 from trueup.model.names import is_resource_class
 from trueup.reconcile.audit import Observation, observation
 from trueup.reconcile.copies.snapshot import load
-from trueup.reconcile.facts import PLACEMENT, Facts, Flavor
+from trueup.reconcile.facts import Facts, Flavor
 from trueup.reconcile.plan import refuse_foreign
 from trueup.reconcile.plan.plan_file import load as load_plan
 from trueup.reconcile.report.reasons import in_words
@@ -178,7 +178,7 @@ def _counted(seen: Seen, facts: Facts, later: Later, arguments: argparse.Namespa
         return replace(found, not_askable=seen.refused, free=free)
     if seen.refused:
         [refused, *_] = seen.refused
-        words = f"{refused.name}: Nova refuses a server with it: {in_words(refused.reason)}"
+        words = f"{refused.name}: no server can be made with it: {in_words(refused.reason)}"
         raise OptionRefused("--mix", words)
     numbers = _amounts("--mix", arguments.mix)
     return mixed([Portion(kind, numbers[kind.name]) for kind in seen.asked], facts, by, later)
@@ -315,8 +315,6 @@ def seen_by(command: CloudVerb, arguments: argparse.Namespace) -> Seen:
     if arguments.snapshot:
         seen = observation(load(arguments.snapshot).facts, options)
         asked, refused = _asked(arguments, flavors_in_use(seen.facts))
-        if _read_by_api(seen.facts):
-            asked = tuple(without_traits(kind) for kind in asked)
         return Seen(seen, asked, refused)
     with ExitStack() as stack:
         cloud = stack.enter_context(command.cloud(arguments))
@@ -329,15 +327,11 @@ def seen_by(command: CloudVerb, arguments: argparse.Namespace) -> Seen:
 
 def with_traits(cloud: Cloud, facts: Facts, asked: Iterable[Asked]) -> Facts:
     """The facts, with the traits that these requests name."""
-    if not _read_by_api(facts):
+    if not has_few_traits(facts):
         return facts
-    providers = cloud.placement.with_traits(facts.providers, traits_wanted(asked))
-    return replace(facts, providers=providers)
-
-
-def _read_by_api(facts: Facts) -> bool:
-    """Whether providers have only a few of their traits."""
-    return any(row.source == PLACEMENT and row.read_via == "API" for row in facts.coverage.sources)
+    wanted = traits_wanted(asked)
+    providers = cloud.placement.with_traits(facts.providers, wanted)
+    return replace(facts, providers=providers, traits_read=wanted)
 
 
 def _asked(
@@ -375,4 +369,4 @@ def tell(found: Capacity, facts: Facts) -> None:
     for name, open_gaps in gaps.items():
         say(f"{name}: at most so many, because this is not counted: {words.not_counted(open_gaps)}")
     for refused in found.not_askable:
-        say(f"{refused.name}: Nova refuses a server with it: {in_words(refused.reason)}")
+        say(f"{refused.name}: no server can be made with it: {in_words(refused.reason)}")

@@ -5,8 +5,7 @@ import argparse
 from collections.abc import Iterable
 
 from trueup.capacity import words
-from trueup.capacity.asked import Asked, NotAskable, asked_of, flavors_in_use
-from trueup.capacity.counting import gaps_of
+from trueup.capacity.asked import Asked, NotAskable, asked_of, flavors_in_use, gaps_of
 from trueup.capacity.fragments import gains
 from trueup.capacity.relocation import drained, relieved
 from trueup.capacity.table import GAINS_COLUMNS, MOVES_COLUMNS, gains_table, moves_table
@@ -84,7 +83,7 @@ class CapacityDrainCommand(CloudVerb):
             raise OptionRefused("--for", f"{name} is no flavor; known: {', '.join(sorted(known))}")
         asked = asked_of(known[name], {})
         if isinstance(asked, NotAskable):
-            raise OptionRefused("--for", f"Nova refuses a server: {in_words(asked.reason)}")
+            raise OptionRefused("--for", f"no server can be made with it: {in_words(asked.reason)}")
         found = gains(facts, asked)
         say(f"{found.fits} of {name} fit now.")
         if found.moves:

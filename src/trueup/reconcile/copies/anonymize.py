@@ -216,6 +216,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
 
 # Fields with text that does not identify a cloud.
 KEPT: Mapping[type, frozenset[str]] = {
+    kinds.Facts: frozenset({"traits_read"}),
     kinds.SourceStatus: frozenset({"read_via", "behind"}),
     kinds.Unread: frozenset({"table", "row", "column"}),
     kinds.Unsupported: frozenset({"what"}),
