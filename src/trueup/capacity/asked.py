@@ -101,6 +101,25 @@ def asked_of_instance(instance: Instance) -> Asked | NotAskable:
     return replace(found, numa=NumaNeed(tuple(needs)), gaps=found.gaps - {Gap.MIXED_CELLS})
 
 
+def asked_of_each(servers: Iterable[Instance]) -> dict[str, Asked | NotAskable]:
+    """By uuid: the server that each would be on another host.
+
+    PERF: thousands of servers have the same flavor and image; each pair is asked for once.
+    """
+    known: dict[object, Asked | NotAskable] = {}
+    found = {}
+    for row in servers:
+        if row.numa_topology is not None:
+            found[row.uuid] = asked_of_instance(row)
+            continue
+        image = frozenset((row.image_properties or {}).items())
+        key = (row.flavor, image, row.volume_backed, None if row.flavor else row.name)
+        if key not in known:
+            known[key] = asked_of_instance(row)
+        found[row.uuid] = known[key]
+    return found
+
+
 def asked_of_amounts(amounts: Mapping[str, int], traits: Iterable[str] = ()) -> Asked:
     """Plain amounts, and the traits that the host must have."""
     words = ",".join((*(f"{name}={amount}" for name, amount in amounts.items()), *traits))
@@ -137,10 +156,10 @@ def _gaps(flavor: Flavor) -> Iterable[Gap]:
         yield Gap.AGGREGATE_SPECS
 
 
-def traits_wanted(asked: Iterable[Asked]) -> frozenset[str]:
+def traits_wanted(kinds: Iterable[Asked | NotAskable]) -> frozenset[str]:
     """The traits of these requests that are not read over Placement's API of a whole cloud."""
-    every = frozenset[str]().union(*(traits_of(kind.request) for kind in asked))
-    return every - frozenset(JUDGED_TRAITS)
+    requests = (kind.request for kind in kinds if isinstance(kind, Asked))
+    return frozenset[str]().union(*map(traits_of, requests)) - frozenset(JUDGED_TRAITS)
 
 
 def has_few_traits(facts: Facts) -> bool:

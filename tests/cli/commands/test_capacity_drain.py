@@ -36,6 +36,12 @@ def move(small: Small, row: dict[str, str]) -> None:
     assert small.call("PUT", f"/allocations/{row['UUID']}", body).status_code == 204
 
 
+def test_a_cell_whose_services_stopped_reporting_counts_as_silent(reporting):
+    reporting.sql("nova_cell1", "UPDATE services SET last_seen_up = '2020-01-01 00:00:00'")
+    for words in (("capacity",), ("capacity", "drain", "compute-02")):
+        assert trueup(*words).code == 5
+
+
 def test_no_host_is_over_full(reporting):
     ran = trueup("capacity", "drain", "--over-full", "-f", "json")
     assert (ran.code, ran.json()) == (0, [])

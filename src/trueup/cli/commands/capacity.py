@@ -3,8 +3,7 @@
 
 import argparse
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,8 +16,6 @@ from trueup.capacity.asked import (
     asked_of,
     asked_of_amounts,
     flavors_in_use,
-    has_few_traits,
-    traits_wanted,
 )
 from trueup.capacity.counting import By, Capacity, Later, capacity
 from trueup.capacity.document import capacity_document, failures_document
@@ -34,6 +31,7 @@ from trueup.capacity.table import (
     unusable_table,
 )
 from trueup.capacity.what_if import HostUnknown, WhatIf, assumed
+from trueup.cli.counted import with_traits
 from trueup.cli.documents import DocumentVerb
 from trueup.cli.judging import add_audit_options, audit_options
 from trueup.cli.sources import add_from_option
@@ -50,22 +48,14 @@ from trueup.reconcile.plan.plan_file import load as load_plan
 from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.report.tables import Columns, Table
 from trueup.reconcile.runs import Observer
-from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.verdicts import AuditOptions
 from trueup.reconcile.wording import counted
 
 # Moves of servers depend on these, and no source that is read for a whole cloud has them.
 NOT_ASKED = "Not checked: server groups, and the zone that a server was asked to be in."
 _NUMBERS_MAX = 10**6
 Number = TypeVar("Number", int, float)
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What capacity is counted from, and what is counted."""
-
-    observation: Observation
-    asked: tuple[Asked, ...]
-    refused: tuple[NotAskable, ...]
+Kinds = tuple[Asked | NotAskable, ...]
 
 
 class CapacityCommand(DocumentVerb, CloudVerb):
@@ -132,8 +122,9 @@ class CapacityCommand(DocumentVerb, CloudVerb):
 
     def act(self, arguments: argparse.Namespace) -> Table:
         plan = load_plan(arguments.plan) if arguments.plan else None
-        seen = seen_by(self, arguments)
-        now = seen.observation.facts
+        options = audit_options(arguments)
+        seen, kinds = gathered(self, arguments, options, lambda _, known: _asked(arguments, known))
+        now = seen.facts
         if not now.coverage.complete:
             self.exit_code = ExitCode.INCOMPLETE
         if plan is not None:
@@ -141,12 +132,12 @@ class CapacityCommand(DocumentVerb, CloudVerb):
         facts = under(arguments, now)
         if arguments.survive:
             return self._survive(facts, arguments)
-        repaired = after_repair(now, seen.observation.audit)
+        repaired = after_repair(now, seen.audit)
         later = Later(
             under(arguments, repaired) if repaired else None,
             under(arguments, after_steps(now, plan.steps)) if plan else None,
         )
-        found = _counted(seen, facts, later, arguments)
+        found = _counted(kinds, facts, later, arguments)
         tell(found, facts)
         complete = facts.coverage.complete
         self._made = capacity_document(found, facts.taken_at, complete, version("trueup"))
@@ -171,17 +162,19 @@ class CapacityCommand(DocumentVerb, CloudVerb):
         return self._made
 
 
-def _counted(seen: Seen, facts: Facts, later: Later, arguments: argparse.Namespace) -> Capacity:
+def _counted(kinds: Kinds, facts: Facts, later: Later, arguments: argparse.Namespace) -> Capacity:
     by = By(arguments.by)
+    asked = tuple(kind for kind in kinds if isinstance(kind, Asked))
+    refused = tuple(kind for kind in kinds if isinstance(kind, NotAskable))
     if not arguments.mix:
-        found, free = capacity(seen.asked, facts, by, later), free_in(facts, by)
-        return replace(found, not_askable=seen.refused, free=free)
-    if seen.refused:
-        [refused, *_] = seen.refused
-        words = f"{refused.name}: no server can be made with it: {in_words(refused.reason)}"
+        found, free = capacity(asked, facts, by, later), free_in(facts, by)
+        return replace(found, not_askable=refused, free=free)
+    if refused:
+        why = in_words(refused[0].reason)
+        words = f"{refused[0].name}: no server can be made with it: {why}"
         raise OptionRefused("--mix", words)
     numbers = _amounts("--mix", arguments.mix)
-    return mixed([Portion(kind, numbers[kind.name]) for kind in seen.asked], facts, by, later)
+    return mixed([Portion(kind, numbers[kind.name]) for kind in asked], facts, by, later)
 
 
 def _add_question(parser: argparse.ArgumentParser) -> None:
@@ -306,39 +299,29 @@ def _resources(text: str) -> dict[str, int]:
     return found
 
 
-def seen_by(command: CloudVerb, arguments: argparse.Namespace) -> Seen:
-    """The cloud, or the snapshot of --from, and what is to be counted of it.
+def gathered(
+    command: CloudVerb,
+    arguments: argparse.Namespace,
+    options: AuditOptions,
+    ask: Callable[[Facts, Iterable[Flavor]], Kinds],
+) -> tuple[Observation, Kinds]:
+    """The cloud, or the snapshot of --from, and the kinds of servers that `ask` makes of it.
 
-    Raises OptionRefused for a flavor that nobody knows.
+    Over Placement's API, providers get the traits that these kinds name.
     """
-    options = audit_options(arguments)
     if arguments.snapshot:
         seen = observation(load(arguments.snapshot).facts, options)
-        asked, refused = _asked(arguments, flavors_in_use(seen.facts))
-        return Seen(seen, asked, refused)
-    with ExitStack() as stack:
-        cloud = stack.enter_context(command.cloud(arguments))
-        report = stack.enter_context(progress())
+        return seen, ask(seen.facts, flavors_in_use(seen.facts))
+    with command.cloud(arguments) as cloud, progress() as report:
         seen = Observer(cloud, options, report).observe()
-        asked, refused = _asked(arguments, cloud.nova.flavors())
-        seen = replace(seen, facts=with_traits(cloud, seen.facts, asked))
-    return Seen(seen, asked, refused)
+        kinds = ask(seen.facts, cloud.nova.flavors())
+        return replace(seen, facts=with_traits(cloud, seen.facts, kinds)), kinds
 
 
-def with_traits(cloud: Cloud, facts: Facts, asked: Iterable[Asked]) -> Facts:
-    """The facts, with the traits that these requests name."""
-    if not has_few_traits(facts):
-        return facts
-    wanted = traits_wanted(asked)
-    providers = cloud.placement.with_traits(facts.providers, wanted)
-    return replace(facts, providers=providers, traits_read=wanted)
-
-
-def _asked(
-    arguments: argparse.Namespace, flavors: Iterable[Flavor]
-) -> tuple[tuple[Asked, ...], tuple[NotAskable, ...]]:
+def _asked(arguments: argparse.Namespace, flavors: Iterable[Flavor]) -> Kinds:
+    """Raises OptionRefused for a flavor that nobody knows."""
     if arguments.resources:
-        return (asked_of_amounts(_resources(arguments.resources), arguments.traits),), ()
+        return (asked_of_amounts(_resources(arguments.resources), arguments.traits),)
     known = {flavor.name: flavor for flavor in flavors}
     named = [*_amounts("--mix", arguments.mix)] if arguments.mix else arguments.flavors
     if unknown := [name for name in named if name not in known]:
@@ -346,11 +329,7 @@ def _asked(
         names = ", ".join(sorted(known)) or "there is none"
         raise OptionRefused(option, f"{unknown[0]} is no flavor; known: {names}")
     chosen = named or sorted(known)
-    found = [asked_of(known[name], {}, volume_backed=arguments.volume) for name in chosen]
-    return (
-        tuple(kind for kind in found if isinstance(kind, Asked)),
-        tuple(kind for kind in found if isinstance(kind, NotAskable)),
-    )
+    return tuple(asked_of(known[name], {}, volume_backed=arguments.volume) for name in chosen)
 
 
 def tell(found: Capacity, facts: Facts) -> None:

@@ -3,20 +3,20 @@
 
 import argparse
 from collections.abc import Iterable
+from functools import partial
 
 from trueup.capacity import words
 from trueup.capacity.asked import Asked, NotAskable, asked_of, flavors_in_use, gaps_of
 from trueup.capacity.fragments import gains
 from trueup.capacity.relocation import drained, relieved
 from trueup.capacity.table import GAINS_COLUMNS, MOVES_COLUMNS, gains_table, moves_table
-from trueup.cli.commands.capacity import NOT_ASKED, with_traits
+from trueup.cli.commands.capacity import NOT_ASKED, Kinds, gathered
+from trueup.cli.judging import default_options
 from trueup.cli.sources import add_from_option
 from trueup.cli.terminal.options import OptionRefused
-from trueup.cli.terminal.progress import progress, say
+from trueup.cli.terminal.progress import say
 from trueup.cli.verb import CloudVerb
 from trueup.exit_codes import ExitCode
-from trueup.reconcile.collect import collect
-from trueup.reconcile.copies.snapshot import load
 from trueup.reconcile.facts import Facts, Flavor
 from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.report.tables import Columns, Table
@@ -57,11 +57,12 @@ class CapacityDrainCommand(CloudVerb):
             raise OptionRefused("HOST", "name a host, or --over-full, or --for, and only one")
 
     def act(self, arguments: argparse.Namespace) -> Table:
-        facts, flavors = self._read(arguments)
+        seen, kinds = gathered(self, arguments, default_options(), partial(_kinds, arguments))
+        facts = seen.facts
         if not facts.coverage.complete:
             self.exit_code = ExitCode.INCOMPLETE
         if arguments.flavor:
-            return self._for(arguments.flavor, facts, flavors)
+            return _for(kinds[0], facts)
         known = sorted({row.host for row in facts.compute_nodes})
         if arguments.drained and arguments.drained not in known:
             named = ", ".join(known)
@@ -77,34 +78,29 @@ class CapacityDrainCommand(CloudVerb):
             self.exit_code = ExitCode.FINDINGS
         return moves_table(moves)
 
-    def _for(self, name: str, facts: Facts, flavors: Iterable[Flavor]) -> Table:
-        known = {flavor.name: flavor for flavor in flavors}
-        if name not in known:
-            raise OptionRefused("--for", f"{name} is no flavor; known: {', '.join(sorted(known))}")
-        asked = asked_of(known[name], {})
-        if isinstance(asked, NotAskable):
-            raise OptionRefused("--for", f"no server can be made with it: {in_words(asked.reason)}")
-        found = gains(facts, asked)
-        say(f"{found.fits} of {name} fit now.")
-        if found.moves:
-            number = counted(len(found.moves), "move")
-            say(f"{found.moves[-1].fits} fit after {number}, in this order.")
-        else:
-            say("No moves were found after which more fit.")
-        if gaps := gaps_of(asked, facts):
-            say(f"At most so many, because this is not counted: {words.not_counted(gaps)}")
-        say("Servers with NUMA cells, ports with resources or PCI devices are left where they are.")
-        say(NOT_ASKED)
-        return gains_table(found)
 
-    def _read(self, arguments: argparse.Namespace) -> tuple[Facts, Iterable[Flavor]]:
-        """The facts, and the flavors that --for may name."""
-        if arguments.snapshot:
-            facts = load(arguments.snapshot).facts
-            return facts, flavors_in_use(facts)
-        with self.cloud(arguments) as cloud, progress() as report:
-            facts = collect(cloud, report)
-            flavors = cloud.nova.flavors() if arguments.flavor else ()
-            asked = (asked_of(row, {}) for row in (*flavors, *flavors_in_use(facts)))
-            kinds = [kind for kind in asked if isinstance(kind, Asked)]
-            return with_traits(cloud, facts, kinds), flavors
+def _for(asked: Asked | NotAskable, facts: Facts) -> Table:
+    if isinstance(asked, NotAskable):
+        raise OptionRefused("--for", f"no server can be made with it: {in_words(asked.reason)}")
+    found = gains(facts, asked)
+    say(f"{found.fits} of {asked.name} fit now.")
+    if found.moves:
+        number = counted(len(found.moves), "move")
+        say(f"{found.moves[-1].fits} fit after {number}, in this order.")
+    else:
+        say("No moves were found after which more fit.")
+    if gaps := gaps_of(asked, facts):
+        say(f"At most so many, because this is not counted: {words.not_counted(gaps)}")
+    say("Servers with NUMA cells, ports with resources or PCI devices are left where they are.")
+    say(NOT_ASKED)
+    return gains_table(found)
+
+
+def _kinds(arguments: argparse.Namespace, facts: Facts, flavors: Iterable[Flavor]) -> Kinds:
+    """The flavor of --for, and then those of the servers that may move. Raises OptionRefused."""
+    known = {flavor.name: flavor for flavor in flavors}
+    if arguments.flavor and arguments.flavor not in known:
+        names = ", ".join(sorted(known))
+        raise OptionRefused("--for", f"{arguments.flavor} is no flavor; known: {names}")
+    wanted = (known[arguments.flavor],) if arguments.flavor else ()
+    return tuple(asked_of(flavor, {}) for flavor in (*wanted, *flavors_in_use(facts)))

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
 
+from trueup.cli.counted import placeables
 from trueup.cli.exits import explained, unforeseen
 from trueup.cli.judging import add_audit_options, audit_options
 from trueup.cli.terminal.options import host_and_port, origin_of
@@ -117,6 +118,7 @@ class WatchCommand(CloudVerb):
 
         return Watch(
             observe=observe,
+            count=lambda seen: placeables(self, arguments, seen),
             journals=lambda: runs(arguments.state_dir),
             explain=_explain,
             say=say,
