@@ -139,14 +139,16 @@ def in_order(every: Iterable[Place], view: View) -> list[tuple[Place, int]]:
     """
     by_uuid = view.forest.by_uuid
     usable = [(place, by_uuid[place.provider]) for place in every if place.left_out is None]
-    weights = _weights([root for _, root in usable], view)
+    preferred = weights([root for _, root in usable], view)
     ranked = sorted(
-        zip(usable, weights, strict=True), key=lambda row: (-row[1], row[0][0].host, row[0][0].node)
+        zip(usable, preferred, strict=True),
+        key=lambda row: (-row[1], row[0][0].host, row[0][0].node),
     )
     return [place for place, _ in ranked]
 
 
-def _weights(roots: Sequence[int], view: View) -> list[float]:
+def weights(roots: Sequence[int], view: View) -> list[float]:
+    """How much Nova prefers each of these hosts."""
     total = np.zeros(len(roots))
     for name in _WEIGHED:
         column = view.inventories.get(name)
