@@ -76,18 +76,22 @@ def gains(facts: Facts, asked: Asked) -> Gains:
     How many fit is counted anew after each move; moves at the end that give nothing are left out.
     """
     view, found, after = view_of(facts, [asked.request]), list[Gain](), facts
-    fits = _fits(facts, view, asked)
+    every = places(facts)
+    # PERF: a move changes a place only if an aggregate limits its servers.
+    limited = any(place.servers_max is not None for place in every)
+    fits = _fits(Ground(facts, view, in_order(every, view)), asked)
     for move, held in _Moves(facts, asked).chosen():
         view = _view_after(view, facts.consumers[move.server.uuid], held)
         after = _after(after, move, held)
-        found.append(Gain(move, _fits(after, view, asked)))
+        hosts = in_order(places(after) if limited else every, view)
+        found.append(Gain(move, _fits(Ground(after, view, hosts), asked)))
     while found and found[-1].fits <= (found[-2].fits if len(found) > 1 else fits):
         found.pop()
     return Gains(fits, tuple(found))
 
 
-def _fits(facts: Facts, view: View, asked: Asked) -> int:
-    return sum(one.count for one in fill(asked, Ground(facts, view, in_order(places(facts), view))))
+def _fits(ground: Ground, asked: Asked) -> int:
+    return sum(one.count for one in fill(asked, ground))
 
 
 def _view_after(view: View, before: Amounts, held: Amounts) -> View:
@@ -130,6 +134,7 @@ class _Moves:
         self._roots = {place: roots[place.provider] for place, _ in hosts}
         self._ground = Ground(facts, view, list(self._roots.items()))
         self._filling = Filling(self._ground, kinds)
+        self._losses: dict[Place, dict[Asked, int | None]] = {}
         for uuid in self._kinds:
             self._filling.hold(uuid)
         self._servers = grouped(
@@ -194,6 +199,7 @@ class _Moves:
         """Move these servers if that gives room; else nothing."""
         found: list[tuple[Instance, Place, Claim]] = []
         loss = 0
+        self._losses.pop(source, None)
         for row in leaving.servers:
             target = self._target(row, source)
             if target is None:
@@ -207,6 +213,7 @@ class _Moves:
             for row, place, claim in found:
                 self._filling.give_back(place, claim)
                 self._filling.hold(row.uuid)
+                self._losses.pop(place, None)
             return ()
         for row, _, _ in found:
             del self._kinds[row.uuid]
@@ -226,10 +233,18 @@ class _Moves:
         if best is None:
             return None
         claim = self._filling.on(kind, best[0], best[1])
+        self._losses.pop(best[0], None)
         return None if claim is None else (best[0], claim, best[2])
 
     def _lost(self, kind: Asked, place: Place, root: int) -> int | None:
         """How much room for the flavor a server takes on a host; None: it does not fit there."""
+        # PERF: the same until the host changes, and without pools no other host changes it.
+        known = self._losses.setdefault(place, {})
+        if kind not in known or self._ground.facts.sharing:
+            known[kind] = self._loss(kind, place, root)
+        return known[kind]
+
+    def _loss(self, kind: Asked, place: Place, root: int) -> int | None:
         claim = self._filling.on(kind, place, root)
         if claim is None:
             return None
