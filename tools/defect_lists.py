@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what names every defect: the index in docs/README.md, and docs/audit.schema.json.
+"""Writes what names defects: the index in docs/README.md, docs/audit.schema.json, and the proofs.
 
     python tools/defect_lists.py
 
@@ -10,14 +10,16 @@ import json
 from pathlib import Path
 
 from trueup.reconcile.defects import DEFECTS
+from trueup.reconcile.plan.automatic import PROOFS
 from trueup.reconcile.report.reasons import SENTENCES
 
 DOCS = Path(__file__).parents[1] / "docs"
+PROOF_HEAD = "| defect | its proof |\n| --- | --- |\n"
 HEAD = "| defect | in one sentence |\n| --- | --- |\n"
 
 
 def lists() -> dict[Path, str]:
-    """What each of the two files should be."""
+    """What each of the files should be."""
     index, schema = DOCS / "README.md", DOCS / "audit.schema.json"
     rows = (f"| [{one.NAME}](defects/{one.NAME}.md) | {one.TITLE}. |\n" for one in DEFECTS)
     before, rest = index.read_text().split(HEAD, 1)
@@ -25,7 +27,12 @@ def lists() -> dict[Path, str]:
     document = json.loads(schema.read_text())
     document["$defs"]["defect"]["enum"] = [one.NAME for one in DEFECTS]
     document["$defs"]["why"]["properties"]["name"]["enum"] = sorted(SENTENCES)
+    repairs = DOCS / "automatic-repair.md"
+    proofs = (f"| [{name}](defects/{name}.md) | {proof}. |\n" for name, proof in PROOFS.items())
+    start, remainder = repairs.read_text().split(PROOF_HEAD, 1)
+    _, end = remainder.split("\n\n", 1)
     return {
+        repairs: f"{start}{PROOF_HEAD}{''.join(proofs)}\n{end}",
         index: f"{before}{HEAD}{''.join(rows)}\n{after}",
         schema: json.dumps(document, indent=2, ensure_ascii=False) + "\n",
     }

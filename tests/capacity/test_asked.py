@@ -18,7 +18,6 @@ from trueup.capacity.asked import (
     gaps_of,
     traits_wanted,
 )
-from trueup.capacity.numa import CellNeed, NumaNeed
 from trueup.reconcile.facts import PLACEMENT, Coverage, NumaCell, NumaTopology, SourceStatus
 from trueup.reconcile.reasons import because
 from trueup.reconcile.report.reasons import in_words
@@ -45,15 +44,10 @@ def test_a_flavor_is_asked_for_as_the_scheduler_does():
     [
         ({"pci_passthrough:alias": "gpu:1"}, Gap.PCI_ALIAS),
         ({"accel:device_profile": "fpga"}, Gap.DEVICE_PROFILE),
-        ({"hw:cpu_policy": "dedicated", "hw:cpu_thread_policy": "isolate"}, Gap.THREAD_POLICY),
         ({"capabilities:hypervisor_type": "QEMU"}, Gap.HOST_CAPABILITIES),
         ({"hw:maxphysaddr_bits": "46"}, Gap.HOST_CAPABILITIES),
         ({"aggregate_instance_extra_specs:ssd": "true"}, Gap.AGGREGATE_SPECS),
         ({"ssd": "true"}, Gap.AGGREGATE_SPECS),
-        (
-            {"hw:numa_nodes": "2", "hw:cpu_policy": "mixed", "hw:cpu_dedicated_mask": "0"},
-            Gap.MIXED_CELLS,
-        ),
     ],
 )
 def test_what_nobody_knows_is_named(specs, gap):
@@ -102,10 +96,11 @@ def test_over_the_api_of_placement_only_the_traits_are_known_that_were_asked_for
 
 
 def test_of_an_instance_the_cells_count_that_it_was_given():
-    topology = NumaTopology((NumaCell(0, (0,), (1, 2), 64),))
+    topology = NumaTopology((NumaCell(0, (0,), (1, 2), 64, "mixed", page_size=4),))
     asked = asked_of_instance(instance(numa_topology=topology))
     assert isinstance(asked, Asked)
-    assert asked.numa == NumaNeed((CellNeed(1, 2, 64),))
+    # But of its pages the size that the flavor asks for.
+    assert asked.numa == NumaTopology((NumaCell(0, (0,), (1, 2), 64, "mixed"),))
 
 
 def test_an_instance_of_which_not_enough_is_known_is_not_placed():

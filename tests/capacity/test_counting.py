@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
+from tests.reconcile.scheduling.server_cells import server_cells
 from tests.scenarios.names import uuid_of
 from tests.scenarios.reading import read_cloud
 from trueup.capacity.asked import Asked, Gap, asked_of_amounts, gaps_of
 from trueup.capacity.counting import Bind, By, Capacity, Count, Later, capacity
-from trueup.capacity.numa import CellNeed, NumaNeed
 from trueup.capacity.places import LeftOut
 from trueup.reconcile.facts import (
     Facts,
@@ -178,7 +178,7 @@ def test_numa_cells_bound_what_fits():
         for node in facts.compute_nodes
     ]
     facts = replace(facts, compute_nodes=tuple(nodes))
-    asked = replace(TWO_CPUS, numa=NumaNeed((CellNeed(0, 2, 10),)))
+    asked = replace(TWO_CPUS, numa=server_cells(0, 2, 10))
     # h1 has room for two pairs; the others report no cells, and Nova puts none there.
     assert now(facts, asked) == Count(fits=2, hosts=1, largest=2)
     assert binds(facts, asked) == {(Bind.NUMA, ""): 3}

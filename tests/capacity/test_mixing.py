@@ -4,11 +4,11 @@
 from dataclasses import replace
 
 from tests.capacity.test_counting import HOSTS, NOT_ASKED, facts_of
+from tests.reconcile.scheduling.server_cells import server_cells
 from trueup.capacity import words
 from trueup.capacity.asked import Asked, asked_of_amounts
 from trueup.capacity.counting import Bind, By, Capacity, Count, Later
 from trueup.capacity.mixing import Portion, mixed
-from trueup.capacity.numa import CellNeed, NumaNeed
 from trueup.reconcile.facts import Facts, HostCell, HostTopology
 
 LARGE, SMALL = asked_of_amounts({"VCPU": 4}), asked_of_amounts({"VCPU": 1})
@@ -51,7 +51,7 @@ def test_numa_cells_and_limits_of_aggregates_count():
     cells = (HostCell(0, frozenset(), frozenset({0, 1, 2, 3, 4}), memory_mb=100),)
     nodes = tuple(replace(row, numa=HostTopology(cells)) for row in facts.compute_nodes)
     facts = replace(facts, compute_nodes=nodes, host_aggregates=(limited,))
-    pinned = replace(LARGE, numa=NumaNeed((CellNeed(0, 4, 10),)))
+    pinned = replace(LARGE, numa=server_cells(0, 4, 10))
     large, small = counted(facts, large=pinned).rows
     # The third has no cell on h1, no place left in the aggregate on h2, and no CPUs on h3.
     assert (large.now, small.now) == (Count(2, 2, 1), Count(4, 1, 4))

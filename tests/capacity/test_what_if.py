@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
+from tests.reconcile.scheduling.server_cells import server_cells
 from tests.scenarios.names import uuid_of
 from tests.scenarios.reading import read_cloud
 from trueup.capacity.asked import Asked, asked_of_amounts
 from trueup.capacity.counting import By, Later, capacity
-from trueup.capacity.numa import CellNeed, NumaNeed
 from trueup.capacity.what_if import HostUnknown, WhatIf, assumed
 from trueup.reconcile.facts import Facts, HostCell, HostTopology, MemoryPages
 
@@ -66,7 +66,7 @@ def test_numa_cells_of_new_hosts_are_empty():
     facts = facts_of()
     nodes = tuple(replace(row, numa=HostTopology((cell,))) for row in facts.compute_nodes)
     facts = replace(facts, compute_nodes=nodes)
-    asked = replace(ONE_CPU, numa=NumaNeed((CellNeed(0, 1, 10),)))
+    asked = replace(ONE_CPU, numa=server_cells(0, 1, 10))
     assert fits(facts, asked) == 0
     assert fits(assumed(facts, WhatIf(more={"h2": 1})), asked) == 4
 

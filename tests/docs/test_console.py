@@ -123,6 +123,7 @@ def as_in_a_console(patch: pytest.MonkeyPatch, nova_conf: Path, folder: Path) ->
     patch.setenv("CLIFF_FIT_WIDTH", "1")
     patch.setenv("COLUMNS", "120")
     patch.setattr("trueup.cli.outcomes.INTERVAL_SECONDS", 0.01)
+    patch.setattr("trueup.cli.commands.watch.INTERVAL_SECONDS", 0.01)
     patch.setattr("trueup.cli.nova_manage.job.INTERVAL_SECONDS", 0.01)
     patch.setattr("trueup.reconcile.clock.datetime", ClockOfThePages)
     patch.chdir(folder)

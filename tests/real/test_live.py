@@ -102,4 +102,4 @@ def test_nothing_is_planned_from_a_replica_that_lags(cloud, trueup, logbook, rec
     assert before == 0
     assert watch.planned == []
     assert lagging.exit_code == INCOMPLETE
-    assert "this may be a lagging replica" in lagging.said
+    assert "its database may be a lagging replica" in lagging.said

@@ -125,3 +125,16 @@ def test_instances_that_name_their_host_in_other_letters_are_on_it(recorded_clou
     cloud = planted(recorded_cloud, "41")
     assert (audit(cloud).json(), audit(cloud, "--host", host).json()) == ([], [])
     assert plan(cloud, tmp_path / "plan.json").json() == []
+
+
+def test_a_service_in_other_letters_than_its_node_is_of_one_host(recorded_cloud):
+    cloud = planted(recorded_cloud, "42")
+    assert audit(cloud).json() == []
+    small, large = (retire(cloud, host) for host in ("devstack2", "DevStack2"))
+    assert small == large
+    assert {"service", "instance"} <= {check["part"] for check in small}
+    told = [
+        trueup("rekey", host, "--nova-conf", cloud.nova_conf, "--interval", 0.01).out
+        for host in ("devstack2", "DevStack2")
+    ]
+    assert told[0] == told[1]

@@ -135,7 +135,7 @@ def answer(draft: Draft) -> str:
             for row in result.findings
         ),
         *(f"could not check {row.subject}: {in_words(row.reason)}" for row in result.unchecked),
-        *(f"may be behind {row.source}: {row.behind}" for row in result.coverage.behind),
+        *(f"may be behind {row.source}: {in_words(row.lag)}" for row in result.coverage.behind),
         *(f"left alone {row.subject}: {in_words(row.reason)}" for row in result.left_alone),
         *(f"step {_step(step, facts)}" for step in plan.steps),
         *(

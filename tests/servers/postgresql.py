@@ -7,7 +7,7 @@ import secrets
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from sqlalchemy.engine import URL
@@ -39,20 +39,20 @@ TUNED = (
 @contextlib.contextmanager
 def private_postgresql() -> Iterator[DatabaseServer]:
     """A server of its own, on a free loopback port; its files go when it stops."""
-    folders = _program_folders()
+    folders = program_folders()
     server = find_program("postgres", PACKAGE, *folders)
     installer = find_program("initdb", PACKAGE, *folders)
     account = unprivileged_account("postgres")
     password = secrets.token_urlsafe(16)
     with private_folder("postgresql", account) as folder:
         files = folder / "files"
-        run_as(account, _install(installer, files, _password_file(folder, account, password)))
+        run_as(account, install(installer, files, password_file(folder, account, password)))
 
         def url(port: int) -> URL:
             return URL.create("postgresql+psycopg", ACCOUNT, password, "127.0.0.1", port)
 
         program = ServerProgram(
-            command=lambda port: _serve(server, files, port),
+            command=serve(server, files),
             ready=lambda port: answers(url(port)),
             log=folder / "server.log",
             account=account,
@@ -65,7 +65,7 @@ def private_postgresql() -> Iterator[DatabaseServer]:
 
 def psql(server: DatabaseServer, script: str) -> None:
     """Run a script of PostgreSQL's own client to its end, or to its first error."""
-    program = find_program("psql", "postgresql-client", *_program_folders())
+    program = find_program("psql", "postgresql-client", *program_folders())
     url = server.url.set(drivername="postgresql", database="postgres")
     words = [program, "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", as_text(url)]
     ran = subprocess.run(words, input=script, capture_output=True, text=True, check=False)
@@ -73,13 +73,13 @@ def psql(server: DatabaseServer, script: str) -> None:
         raise ServerFailed(ran.stderr)
 
 
-def _program_folders() -> list[str]:
+def program_folders() -> list[str]:
     """Debian keeps each major version's programs apart; the newest first."""
     found = glob.glob("/usr/lib/postgresql/*/bin")
     return sorted(found, key=lambda path: int(path.split("/")[-2]), reverse=True)
 
 
-def _password_file(folder: Path, account: str | None, password: str) -> Path:
+def password_file(folder: Path, account: str | None, password: str) -> Path:
     file = folder / "password"
     file.write_text(password)
     file.chmod(0o600)
@@ -88,7 +88,7 @@ def _password_file(folder: Path, account: str | None, password: str) -> Path:
     return file
 
 
-def _install(installer: str, files: Path, password_file: Path) -> Sequence[str]:
+def install(installer: str, files: Path, password_file: Path) -> Sequence[str]:
     return (
         installer,
         f"--pgdata={files}",
@@ -101,7 +101,12 @@ def _install(installer: str, files: Path, password_file: Path) -> Sequence[str]:
     )
 
 
-def _serve(server: str, files: Path, port: int) -> Sequence[str]:
-    settings = (*TUNED, "listen_addresses=127.0.0.1", f"unix_socket_directories={files}")
-    options = [part for setting in settings for part in ("-c", setting)]
-    return (server, "-D", str(files), "-p", str(port), *options)
+def serve(server: str, files: Path) -> Callable[..., Sequence[str]]:
+    """The command for a port; later settings replace earlier ones."""
+
+    def command(port: int, more: Sequence[str] = ()) -> Sequence[str]:
+        places = ("listen_addresses=127.0.0.1", f"unix_socket_directories={files}")
+        options = [part for setting in (*TUNED, *places, *more) for part in ("-c", setting)]
+        return (server, "-D", str(files), "-p", str(port), *options)
+
+    return command

@@ -13,8 +13,11 @@ from typing import Any
 from tests.simulator.places import (
     CELL_ZERO,
     CELLS,
+    CONDUCTORS,
     FLAVORS,
     HOSTS,
+    METAL_CELL,
+    METAL_NODES,
     RACK,
     Host,
     claimed_on,
@@ -158,6 +161,12 @@ class Cloud:
         for host in HOSTS.values():
             self.cells[host.cell].services[host.name] = ServiceRow(host.name, self.now)
             self.cells[host.cell].nodes[host.name] = NodeRow(host.root, host.name, host.name)
+        for name in CONDUCTORS:
+            self.cells[METAL_CELL].services[name] = ServiceRow(name, self.now)
+            self.host_mappings[name] = METAL_CELL
+        for number, node in enumerate(METAL_NODES.values()):
+            conductor = CONDUCTORS[number % len(CONDUCTORS)]
+            self.cells[METAL_CELL].nodes[node] = NodeRow(node, conductor, node, metal=True)
         self.hold(uuid_of("container"), claimed_on(HOSTS["h1"], FLAVORS["small"]))
         self.foreign.add(uuid_of("container"))
 

@@ -14,13 +14,15 @@ from typing import Any
 from sqlalchemy import delete
 
 from tests.simulator.cloud import START, Cell, Cloud
-from tests.simulator.places import CELLS, HOSTS, RACK, providers
+from tests.simulator.facts_adapter import extra_specs_of
+from tests.simulator.places import CELLS, METAL_CLASS, METAL_NODES, RACK, providers
 from tests.simulator.rows import (
     PROJECT,
     USER,
     ClaimRow,
     FlavorRow,
     MigrationRow,
+    NodeRow,
     ServerRow,
     uuid_of,
 )
@@ -50,6 +52,7 @@ class Databases:
         _refill(self.nova.api_url, api_tables.API_SCHEMA, _api_rows(cloud, self.nova))
         for name, cell in cloud.cells.items():
             _refill(self.nova.cell_url(name), cell_tables.CELL_SCHEMA, _cell_rows(cell))
+        self._reserve(dict.fromkeys(METAL_NODES.values(), 0))
         held = self._consumers()
         for consumer, generation in held.items():
             self.placement.put(
@@ -57,6 +60,16 @@ class Databases:
             )
         for consumer, claim in cloud.ledger.items():
             self.placement.put(f"/allocations/{consumer}", _claim(claim, None))
+        self._reserve({node: cloud.providers[node].reserved for node in METAL_NODES.values()})
+
+    def _reserve(self, amounts: Mapping[str, int]) -> None:
+        """Reserve so much of each bare metal node; Placement takes no claim on a reserved one."""
+        for uuid, reserved in amounts.items():
+            url = f"/resource_providers/{uuid}/inventories"
+            generation = self.placement.get(url)["resource_provider_generation"]
+            stock = {METAL_CLASS: {"total": 1, "reserved": reserved}}
+            body = {"resource_provider_generation": generation, "inventories": stock}
+            self.placement.put(url, body)
 
     def _consumers(self) -> dict[str, int]:
         """The generation of every consumer."""
@@ -110,7 +123,8 @@ def _api_rows(cloud: Cloud, nova: NovaDatabases) -> Rows:
             for name, cell in cloud.cells.items()
         ],
         api_tables.HOST_MAPPINGS: [
-            _WRITTEN | {"cell_id": _NUMBERS[one.cell], "host": one.name} for one in HOSTS.values()
+            _WRITTEN | {"cell_id": _NUMBERS[cell], "host": host}
+            for host, cell in cloud.host_mappings.items()
         ],
         api_tables.INSTANCE_MAPPINGS: [
             {
@@ -157,7 +171,7 @@ def _cell_rows(cell: Cell) -> Rows:
             for row in rows.services.values()
         ],
         cell_tables.COMPUTE_NODES: [
-            _ALIVE | _node(number, host) for number, host in enumerate(rows.services, 1)
+            _ALIVE | _node(number, row) for number, row in enumerate(rows.nodes.values(), 1)
         ],
         cell_tables.INSTANCES: [_server(*pair) for pair in present],
         cell_tables.SHADOW_INSTANCES: [_server(*pair) for pair in numbered if pair[1].archived],
@@ -169,17 +183,18 @@ def _cell_rows(cell: Cell) -> Rows:
     }
 
 
-def _node(number: int, host: str) -> Mapping[str, Any]:
+def _node(number: int, row: NodeRow) -> Mapping[str, Any]:
     return {
         **dict.fromkeys(_NO_USE, 0),
         "id": number,
-        "hypervisor_type": "QEMU",
+        "hypervisor_type": "ironic" if row.metal else "QEMU",
         "hypervisor_version": 1,
         "cpu_info": "{}",
-        "hypervisor_hostname": host,
-        "host": host,
-        "uuid": HOSTS[host].root,
+        "hypervisor_hostname": row.name,
+        "host": row.host,
+        "uuid": row.uuid,
         "mapped": 1,
+        "deleted": number if row.deleted else 0,
     }
 
 
@@ -198,7 +213,7 @@ def _server(number: int, row: ServerRow) -> Mapping[str, Any]:
         "user_id": USER,
         "image_ref": "" if row.volume_backed else uuid_of("image"),
         "host": row.host,
-        "node": row.host,
+        "node": row.node or row.host,
         "vm_state": row.vm_state,
         "power_state": row.power_state,
         "task_state": row.task_state,
@@ -231,7 +246,7 @@ def _flavor(row: FlavorRow) -> dict[str, Any]:
         "root_gb": row.root_gb,
         "ephemeral_gb": row.ephemeral_gb,
         "swap": row.swap_mb,
-        "extra_specs": {"hw:cpu_policy": "dedicated"} if row.dedicated else {},
+        "extra_specs": extra_specs_of(row),
     }
     return versioned("Flavor", "1.2", fields)
 
@@ -277,6 +292,7 @@ def _claim(claim: ClaimRow, generation: int | None) -> Mapping[str, Any]:
 
 def _add_providers(client: PlacementClient) -> None:
     """The providers of a healthy cloud."""
+    client.put(f"/resource_classes/{METAL_CLASS}", None)
     for row in providers().values():
         parent = {"parent_provider_uuid": row.parent} if row.parent else {}
         client.post("/resource_providers", {"uuid": row.uuid, "name": row.name, **parent})

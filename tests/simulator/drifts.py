@@ -39,10 +39,21 @@ class Drift:
 
 
 def _may_be_elsewhere(cloud: Cloud, server: Server) -> bool:
-    """Whether a move of it leaves open, beside such a drift, where its guest is."""
+    """Whether a move of it leaves open, beside such a drift, where its guest is.
+
+    After the newest move it may have been shelved, and unshelved on another host.
+    """
     moves = [row for cell in cloud.cells.values() for row in cell.migrations.values()]
     unclear = {("live-migration", "error"), ("evacuation", "error"), ("evacuation", "failed")}
-    return any((row.kind, row.status) in unclear for row in moves if row.server == server.uuid)
+    mine = [row for row in moves if row.server == server.uuid]
+    here = server.host.name if server.host else None
+    unshelved = any(
+        row.uuid == server.migration
+        and (row.kind, row.status) == ("live-migration", "completed")
+        and row.target != here
+        for row in mine
+    )
+    return unshelved or any((row.kind, row.status) in unclear for row in mine)
 
 
 def _placed(cloud: Cloud, server: Server) -> Host:

@@ -10,6 +10,7 @@ from datetime import timedelta
 
 from tests.simulator.cloud import Cell, Cloud, Impossible, Server
 from tests.simulator.drifts import DRIFTS, GUEST_DRIFTS
+from tests.simulator.operations import bare_metal
 from tests.simulator.operations.attaching import attach, detach
 from tests.simulator.operations.booting import boot
 from tests.simulator.operations.crossing import confirm_across, resize_across, revert_across
@@ -24,7 +25,7 @@ from tests.simulator.operations.evacuating import (
 from tests.simulator.operations.live_migrating import live_migrate, retry
 from tests.simulator.operations.resizing import confirm, resize, revert
 from tests.simulator.operations.shelving import shelve, unshelve
-from tests.simulator.places import FLAVORS, HOSTS, Host
+from tests.simulator.places import FLAVORS, HOSTS, METAL, Host
 from tests.simulator.rows import uuid_of
 
 MOVABLE = ("active", "stopped")
@@ -117,6 +118,16 @@ def _boot(cloud: Cloud, event: Event) -> None:
     cloud.servers[name] = server
     hosts = (target, HOSTS[fails]) if fails in HOSTS else (target,)
     cloud.begin(server, "boot", boot(cloud, server, target, fails), *hosts)
+
+
+def _boot_metal(cloud: Cloud, event: Event) -> None:
+    name, place = event.words
+    if name in cloud.servers:
+        raise Impossible("the name is taken")
+    node = bare_metal.free_node(cloud, place)
+    server = Server(name, METAL)
+    cloud.servers[name] = server
+    cloud.begin(server, "boot", bare_metal.boot(cloud, server, node))
 
 
 def _fits(host: Host, flavor: str) -> None:
@@ -217,7 +228,7 @@ def _evacuate(cloud: Cloud, event: Event) -> None:
     elif event.option("fails") or cloud.row(server).deleted or not _all_answer(cloud):
         raise Impossible("this is not simulated, or it is deleted, or a cell is down")
     target, known = _up(cloud, event.words[1]), cloud.row(server).host
-    if known is None or cloud.is_up(HOSTS[known]) or HOSTS[known].cell != target.cell:
+    if known not in HOSTS or cloud.is_up(HOSTS[known]) or HOSTS[known].cell != target.cell:
         raise Impossible("it is not on another host of that cell that is down")
     if target == server.host:
         raise Impossible("its guest runs there, and the hypervisor takes no second one")
@@ -371,6 +382,8 @@ def _wait(cloud: Cloud, event: Event) -> None:
     if timedelta(seconds=seconds) > timedelta(seconds=10):
         cloud.finish_short_pauses()
     cloud.wait(seconds)
+    if seconds > bare_metal.REPORTS_EVERY:
+        bare_metal.report(cloud)
 
 
 def _plant(cloud: Cloud, event: Event) -> None:
@@ -416,6 +429,14 @@ VERBS: dict[str, Callable[[Cloud, Event], None]] = {
     "put-back": lambda cloud, event: _restore_ledger(cloud),
     "hide-ports": _hide_ports,
     "show-ports": lambda cloud, event: _show_ports(cloud),
+    "boot-metal": _boot_metal,
+    "stop-metal": lambda cloud, event: bare_metal.stop(cloud, *event.words),
+    "start-metal": lambda cloud, event: bare_metal.start(cloud, *event.words),
+    "take-over": lambda cloud, event: bare_metal.take_over(cloud, *event.words),
+    "follow": lambda cloud, event: bare_metal.follow(cloud, *event.words),
+    "lose-node": lambda cloud, event: bare_metal.lose_node(cloud, *event.words),
+    "delete-service": lambda cloud, event: bare_metal.delete_service(cloud, *event.words),
+    "lose-claim": lambda cloud, event: bare_metal.lose_claim(cloud, *event.words),
     "wait": _wait,
     "plant": _plant,
 }

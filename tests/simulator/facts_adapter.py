@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cache
 
 from tests.simulator.observing import Observed
-from tests.simulator.places import BANDWIDTH, CELLS, SHARES
+from tests.simulator.places import BANDWIDTH, CELLS, METAL_CLASS, SHARES
 from tests.simulator.rows import (
     PROJECT,
     USER,
@@ -103,7 +103,7 @@ def instance_of(row: ServerRow, cell: str) -> Instance:
         project=PROJECT,
         user=USER,
         host=row.host,
-        node=row.host,
+        node=row.node or row.host,
         vm_state=row.vm_state,
         power_state=row.power_state,
         task_state=row.task_state,
@@ -165,7 +165,9 @@ def _provider(row: ProviderRow, every: Mapping[str, ProviderRow]) -> Provider:
         generation=row.generation,
         root=row.parent or row.uuid,
         parent=row.parent,
-        inventories={kind: Inventory(total, 0, 1.0) for kind, total in row.totals.items()},
+        inventories={
+            kind: Inventory(total, row.reserved, 1.0) for kind, total in row.totals.items()
+        },
         sharing=sharing,
         shares_with=frozenset(near) if sharing else frozenset(),
         traits=row.traits,
@@ -181,7 +183,8 @@ def _nodes(cells: Cells) -> Iterator[ComputeNode]:
 
 def node_of(row: NodeRow, cell: str) -> ComputeNode:
     """A row of `compute_nodes`."""
-    return ComputeNode(row.uuid, uuid_of(cell), row.host, row.name, deleted=row.deleted)
+    kind = "ironic" if row.metal else "QEMU"
+    return ComputeNode(row.uuid, uuid_of(cell), row.host, row.name, 0, kind, row.deleted)
 
 
 def aggregate_of(row: AggregateRow) -> HostAggregate:
@@ -236,6 +239,14 @@ def migration_of(row: MigrationRow, cell: str) -> Migration:
     )
 
 
+def extra_specs_of(row: FlavorRow) -> dict[str, str]:
+    """The extra specs of a flavor that asks for dedicated processors, or for bare metal."""
+    if row.metal:
+        none = {f"resources:{name}": "0" for name in ("VCPU", "MEMORY_MB", "DISK_GB")}
+        return {**none, f"resources:{METAL_CLASS}": "1"}
+    return {"hw:cpu_policy": "dedicated"} if row.dedicated else {}
+
+
 @cache
 def _flavor(row: FlavorRow) -> Flavor:
     return Flavor(
@@ -245,7 +256,7 @@ def _flavor(row: FlavorRow) -> Flavor:
         root_gb=row.root_gb,
         ephemeral_gb=row.ephemeral_gb,
         swap_mb=row.swap_mb,
-        extra_specs={"hw:cpu_policy": "dedicated"} if row.dedicated else {},
+        extra_specs=extra_specs_of(row),
     )
 
 

@@ -9,10 +9,10 @@ from tests.simulator.cloud import Cloud, Impossible
 from tests.simulator.drifts import DRIFTS, OF_LEDGER
 from tests.simulator.events import Event, happen
 from tests.simulator.operations.live_migrating import PAST_RETURN
-from tests.simulator.places import FLAVORS, HOSTS
+from tests.simulator.places import CONDUCTORS, FLAVORS, HOSTS, METAL_NODES
 
 SERVERS = ("web", "db", "app")
-_NAMES = (*SERVERS, "web2")
+_NAMES = (*SERVERS, "web2", "node")
 # The audit reads the next part of the cloud.
 READ = Event("read")
 
@@ -54,6 +54,8 @@ class Mix:
     archive: int = 1
     # Placement is put back from a backup, and Neutron hides ports.
     services: int = 0
+    # Bare metal is used, and goes from one nova-compute to another.
+    metal: int = 6
     # Whether requests to Placement may be lost, so that Nova leaves something wrong.
     loses: bool = True
     # No service dies within an operation, none that was forced down comes back, and nothing is
@@ -81,6 +83,7 @@ _MAKERS: dict[str, Callable[[Random, Cloud], tuple[Event, ...]]] = {
     "wait": lambda rng, cloud: (_wait(rng),),
     "read": lambda rng, cloud: _read(rng),
     "archive": lambda rng, cloud: (Event("archive"),),
+    "metal": lambda rng, cloud: (_of_metal(rng),),
     "services": lambda rng, cloud: (_on_service(rng),),
 }
 _ATTEMPTS = 20
@@ -146,7 +149,7 @@ def _allowed(drawn: tuple[Event, ...], mix: Mix, cloud: Cloud) -> tuple[Event, .
 
 
 def _is_calm(event: Event, cloud: Cloud) -> bool:
-    if event.verb == "unforce-down":
+    if event.verb == "unforce-down" or event.verb in _HARMS_METAL:
         return False
     if event.verb in ("stop", "power-off"):
         host = HOSTS[event.words[0]]
@@ -197,6 +200,30 @@ def _wait(rng: Random) -> Event:
 def _on_service(rng: Random) -> Event:
     verb = rng.choice(_ON_SERVICES)
     return Event(verb, (rng.choice(SERVERS),) if verb == "hide-ports" else ())
+
+
+_ON_METAL = (
+    *3 * ("boot-metal",), *2 * ("stop-metal", "start-metal", "take-over", "follow"),
+    "lose-node", "lose-claim", "delete-service",
+)  # fmt: skip
+# These leave something wrong, or Nova's databases without a nova-compute for good.
+_HARMS_METAL = frozenset({"lose-node", "lose-claim", "delete-service", "stop-metal"})
+
+
+def _of_metal(rng: Random) -> Event:
+    verb, node = rng.choice(_ON_METAL), rng.choice(tuple(METAL_NODES))
+    conductor = rng.choice(CONDUCTORS)
+    match verb:
+        case "boot-metal":
+            return Event(verb, ("node", node))
+        case "lose-claim":
+            return Event(verb, ("node",))
+        case "follow" | "lose-node":
+            return Event(verb, (node,))
+        case "take-over":
+            return Event(verb, (node, conductor))
+        case _:
+            return Event(verb, (conductor,))
 
 
 def _begin(rng: Random) -> Event:

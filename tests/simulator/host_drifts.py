@@ -51,7 +51,8 @@ def _two_names(cloud: Cloud, host: Host) -> None:
 
     A claim that is lost may be given on either of the two, until they are merged.
     """
-    there = [server.uuid for server in cloud.servers.values() if server.host == host]
+    near = (one for one in cloud.servers.values() if host in (one.host, one.source))
+    there = [uuid for server in near for uuid in cloud.consumers_of(server)]
     if not cloud.drift.keys().isdisjoint(there):
         raise Impossible("something of its servers is wrong already")
     _clash(cloud, host)

@@ -64,6 +64,13 @@ FLAVORS = {
     )
 }
 
+# Bare metal: nodes of cell1, which the nova-computes on two controllers share among them.
+METAL = FlavorRow("metal", 16, 65536, 400, metal=True)
+METAL_CLASS = "CUSTOM_METAL"
+METAL_NODES = {name: uuid_of(name) for name in ("metal1", "metal2", "metal3")}
+CONDUCTORS = ("ctl1", "ctl2")
+METAL_CELL = "cell1"
+
 
 _HUGE = 1_000_000
 SHARES = "MISC_SHARES_VIA_AGGREGATE"
@@ -91,6 +98,10 @@ def providers() -> dict[str, ProviderRow]:
             ),
             ProviderRow(host.card, f"{host.name}-card", {BANDWIDTH: _HUGE}, host.root),
         ]  # fmt: skip
+    rows += [
+        ProviderRow(uuid, uuid, {METAL_CLASS: 1}, traits=frozenset({"OWNER_NOVA"}))
+        for uuid in METAL_NODES.values()
+    ]
     return {row.uuid: row for row in rows}
 
 

@@ -9,6 +9,7 @@ from tests.simulator.cloud import Cloud, Impossible
 from tests.simulator.drifts import DRIFTS
 from tests.simulator.events import Event, happen
 from tests.simulator.generating import HEALTHY, READ, Mix, history
+from tests.simulator.operations import bare_metal
 from tests.simulator.running import INTERVAL_SECONDS, look, play
 
 # Longer than the grace of any defect.
@@ -32,10 +33,11 @@ def quiet_cloud(seed: int, mix: Mix = HEALTHY) -> QuietCloud:
 
 
 def settle(cloud: Cloud) -> None:
-    """Bring all cells up, finish all operations, and let time pass."""
+    """Bring all cells and all of bare metal up, finish all operations, and let time pass."""
     for cell in cloud.cells.values():
         cell.answers, cell.replica = True, None
     cloud.finish()
+    bare_metal.settle(cloud)
     cloud.wait(QUIET_SECONDS)
 
 

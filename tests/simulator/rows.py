@@ -23,7 +23,10 @@ def uuid_of(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FlavorRow:
-    """A flavor. Memory and swap in MiB, disks in GiB; `dedicated`: its processors are PCPU."""
+    """A flavor. Memory and swap in MiB, disks in GiB; `dedicated`: its processors are PCPU.
+
+    `metal`: it asks for a bare metal node, and for nothing else.
+    """
 
     name: str
     vcpus: int
@@ -32,6 +35,7 @@ class FlavorRow:
     ephemeral_gb: int = 0
     swap_mb: int = 0
     dedicated: bool = False
+    metal: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,8 @@ class ServerRow:
     power_state: int | None = None
     # The row is in `shadow_instances`.
     archived: bool = False
+    # None: the node has the name of its host.
+    node: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +99,7 @@ class NodeRow:
     host: str
     name: str
     deleted: bool = False
+    metal: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +114,7 @@ class AggregateRow:
 
 @dataclass(frozen=True, slots=True)
 class ProviderRow:
-    """A resource provider of Placement; `totals` by resource class."""
+    """A resource provider of Placement; `totals` by resource class, of each so much reserved."""
 
     uuid: str
     name: str
@@ -116,6 +123,7 @@ class ProviderRow:
     traits: frozenset[str] = frozenset()
     aggregates: frozenset[str] = frozenset()
     generation: int = 1
+    reserved: int = 0
 
 
 @dataclass(frozen=True, slots=True)

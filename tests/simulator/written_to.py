@@ -185,7 +185,8 @@ class _Placement:
             case ["inventories"]:
                 return generation | {
                     "inventories": {
-                        kind: asdict(Inventory(total, 0, 1.0)) for kind, total in row.totals.items()
+                        kind: asdict(Inventory(total, row.reserved, 1.0))
+                        for kind, total in row.totals.items()
                     }
                 }
             case [name]:

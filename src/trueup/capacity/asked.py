@@ -8,16 +8,24 @@ from enum import StrEnum
 from urllib.parse import parse_qsl
 
 from trueup.capacity.ledger import traits_of
-from trueup.capacity.numa import CellNeed, NumaNeed, need_of
 from trueup.model.requests import CandidateRequest, RequestGroup
 from trueup.placement.api.errors import Refused
 from trueup.placement.api.versions import NEWEST
 from trueup.placement.api.wire import candidates
 from trueup.reconcile.expected import Unknown, candidate_query
-from trueup.reconcile.facts import DISABLED_TRAIT, JUDGED_TRAITS, PLACEMENT, Facts, Flavor, Instance
+from trueup.reconcile.facts import (
+    DISABLED_TRAIT,
+    JUDGED_TRAITS,
+    PLACEMENT,
+    Facts,
+    Flavor,
+    Instance,
+    NumaTopology,
+)
 from trueup.reconcile.reasons import Reason, because
+from trueup.reconcile.scheduling.numa import topology_of
 
-_ALIAS, _PROFILE, _THREADS = "pci_passthrough:alias", "accel:device_profile", "hw:cpu_thread_policy"
+_ALIAS, _PROFILE = "pci_passthrough:alias", "accel:device_profile"
 # Compared with what a host reports of itself (ComputeCapabilitiesFilter).
 _CAPABILITIES = ("capabilities:", "hw:maxphysaddr_bits")
 # Compared with the metadata of aggregates (AggregateInstanceExtraSpecsFilter), as are keys without
@@ -33,8 +41,6 @@ class Gap(StrEnum):
 
     PCI_ALIAS = "pci-alias"
     DEVICE_PROFILE = "device-profile"
-    THREAD_POLICY = "thread-policy"
-    MIXED_CELLS = "mixed-cells"
     NUMA_NOT_READ = "numa-not-read"
     TRAITS_NOT_READ = "traits-not-read"
     HOST_CAPABILITIES = "host-capabilities"
@@ -48,7 +54,7 @@ class Asked:
 
     name: str
     request: CandidateRequest
-    numa: NumaNeed | None = None
+    numa: NumaTopology | None = None
     gaps: frozenset[Gap] = frozenset()
 
 
@@ -73,12 +79,10 @@ def asked_of(
         # The lines after the first are the schema of the whole query.
         said = refused.detail.partition("\n")[0]
         return NotAskable(flavor.name, because("placement-refuses-flavor", error=said))
-    need, gaps = need_of(flavor, image), frozenset(_gaps(flavor))
-    if isinstance(need, Unknown):
-        return NotAskable(flavor.name, need.reason)
-    if need is not None and need.mixed_in_several:
-        return Asked(flavor.name, request, None, gaps | {Gap.MIXED_CELLS})
-    return Asked(flavor.name, request, need, gaps)
+    topology = topology_of(flavor, image)
+    if isinstance(topology, Unknown):
+        return NotAskable(flavor.name, topology.reason)
+    return Asked(flavor.name, request, topology, frozenset(_gaps(flavor)))
 
 
 def asked_of_instance(instance: Instance) -> Asked | NotAskable:
@@ -96,9 +100,9 @@ def asked_of_instance(instance: Instance) -> Asked | NotAskable:
     if cells is None:
         return NotAskable(instance.name, because("numa-unreadable"))
     # The resources it was given are more exact than its flavor and image now.
-    pages = found.numa.cells[0].page_size if found.numa else None
-    needs = (CellNeed(len(c.processors), len(c.pinned), c.memory_mb, pages) for c in cells)
-    return replace(found, numa=NumaNeed(tuple(needs)), gaps=found.gaps - {Gap.MIXED_CELLS})
+    pages = found.numa.cells[0].page_size if found.numa and found.numa.cells else None
+    cells = tuple(replace(cell, page_size=pages) for cell in cells)
+    return replace(found, numa=replace(instance.numa_topology, cells=cells))
 
 
 def asked_of_each(servers: Iterable[Instance]) -> dict[str, Asked | NotAskable]:
@@ -145,8 +149,6 @@ def _gaps(flavor: Flavor) -> Iterable[Gap]:
         yield Gap.PCI_ALIAS
     if specs.get(_PROFILE):
         yield Gap.DEVICE_PROFILE
-    if specs.get(_THREADS) in ("isolate", "require"):
-        yield Gap.THREAD_POLICY
     if any(key.startswith(_CAPABILITIES) for key in specs):
         yield Gap.HOST_CAPABILITIES
     if any(

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from trueup.capacity.asked import NUMA_TOPOLOGIES, Asked
 from trueup.capacity.counting import Bind, Binding, Ground, first_bindings
-from trueup.capacity.numa import HostCells
 from trueup.capacity.places import Place, cells_of
 from trueup.capacity.room import Claim, Room, claims_of
+from trueup.reconcile.scheduling.numa import HostCells
 
 
 class Filling:

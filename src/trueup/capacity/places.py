@@ -8,7 +8,6 @@ from enum import StrEnum
 
 import numpy as np
 
-from trueup.capacity.numa import HostCells
 from trueup.placement.index.view.columns import View
 from trueup.reconcile.facts import (
     DISABLED_TRAIT,
@@ -19,6 +18,7 @@ from trueup.reconcile.facts import (
     grouped,
 )
 from trueup.reconcile.rules.nodes import is_up, service_of
+from trueup.reconcile.scheduling.numa import HostCells
 
 # Nova's default_availability_zone, of hosts that are in none.
 DEFAULT_ZONE = "nova"

@@ -18,7 +18,7 @@ def columns(by: By, *, planned: bool) -> Columns:
     after = ("After plan",) if planned else ()
     return (
         "Flavor", *group, "Fits now", "Hosts", "Most on one", "After repair", *after,
-        "What keeps the next one away",
+        "Limited by",
     )  # fmt: skip
 
 

@@ -28,8 +28,6 @@ LEFT_OUT = {
 GAPS = {
     Gap.PCI_ALIAS: "PCI devices of an alias, which nova.conf defines",
     Gap.DEVICE_PROFILE: "accelerators of a device profile, which Cyborg knows",
-    Gap.THREAD_POLICY: "hw:cpu_thread_policy, which may leave threads unused",
-    Gap.MIXED_CELLS: "which NUMA cell has which dedicated CPUs",
     Gap.NUMA_NOT_READ: "NUMA cells of hosts, which Nova's API does not show",
     Gap.TRAITS_NOT_READ: "traits, which were not read: use --placement-database",
     Gap.HOST_CAPABILITIES: "capabilities that hosts report to the scheduler",
@@ -41,7 +39,7 @@ _BINDS = {
     Bind.NUMA: "NUMA cells",
     Bind.SERVERS_MAX: "max_instances_per_host of an aggregate",
     Bind.TOGETHER: "no provider for all groups together",
-    Bind.MIX: "{} has its turn, and no place",
+    Bind.MIX: "{} is next, and fits nowhere",
 }
 
 

@@ -99,7 +99,7 @@ class Driver:
 
     def go_on(self, name: str) -> Driven:
         """Go on with a run. Raises as `continued`, and what its outcomes raise."""
-        with continued(name, self.cloud, self.folder) as run:
+        with continued(name, self.cloud, self.folder, self.pace) as run:
             return self.followed(run)
 
     def take_back(self, name: str, chosen: Chosen = ALL_STEPS) -> Driven:

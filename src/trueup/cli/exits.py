@@ -12,7 +12,7 @@ from trueup.exit_codes import ExitCode
 from trueup.reconcile import audit, files, plan, sinks
 from trueup.reconcile.collect import selection
 from trueup.reconcile.copies import ledger_copy, rehearse
-from trueup.reconcile.plan import plan_file, policy_file, rulings
+from trueup.reconcile.plan import automatic, plan_file, policy_file, rulings
 from trueup.reconcile.report import story_subjects
 from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.runbooks import ghosts, rebuild
@@ -69,11 +69,11 @@ def _of_another_cloud(refused: plan.PlanForeign) -> str:
 
 def _not_approved(refused: approvals.NotApproved) -> str:
     """Why the approvals of a plan do not suffice, and what each refused signature is."""
-    found = ", ".join(one.by for one in refused.approvals) or "nobody"
-    reasons = "".join(f" A signature does not count: {in_words(one)}." for one in refused.refused)
+    found = ", ".join(approval.by for approval in refused.approvals) or "nobody"
+    reasons = "".join(f" A signature does not count: {in_words(why)}." for why in refused.refused)
     return (
         f"the plan needs the approval of {counted(refused.needed, 'other person')}, "
-        f"and has that of {found}.{reasons} Nothing is written. "
+        f"and was approved by {found}.{reasons} Nothing is written. "
         "Approve it with 'trueup approve PLAN --key FILE', then apply it."
     )
 
@@ -353,7 +353,7 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     ledger_copy.CopyRefused: (
         ExitCode.SOME_REFUSED,
         lambda e: (
-            f"Placement refused {e.part}: {e.reason}. Everything before it is written. "
+            f"Placement refused {e.part}: {in_words(e.reason)}. Everything before it is written. "
             "Correct the cause and import the same file again, which continues there."
         ),
     ),
@@ -434,6 +434,13 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
         lambda e: (
             f"the policy {e.policy} is closed: {in_words(e.reason)}. Nothing more is written. "
             "Apply the same plan again when it is open, or make a new plan then."
+        ),
+    ),
+    automatic.NotAutomatic: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"nothing may be repaired without a person: {in_words(e.reason)}. Leave out --repair, "
+            "or write a policy that permits it, with a table [automatic]."
         ),
     ),
     outcomes.PolicyAsks: (

@@ -10,6 +10,7 @@ from trueup.exit_codes import ExitCode
 from trueup.reconcile.audit import Audit
 from trueup.reconcile.clock import now
 from trueup.reconcile.facts import LIBVIRT, NEUTRON, PLACEMENT, SourceStatus, grouped
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.verdicts import Acknowledgement, AuditOptions, Need, Scope, names_of
 from trueup.reconcile.verdicts.acknowledgement_file import load
 from trueup.reconcile.wording import counted
@@ -45,7 +46,7 @@ def summarize(result: Audit, hidden: int = 0, right: int | None = None) -> None:
     for answer in result.coverage.missing:
         say(f"Did not answer: {answer.source}: {answer.reason}")
     for answer in result.coverage.behind:
-        say(f"May be behind: {answer.source}: {answer.behind}")
+        say(f"May be behind: {answer.source}: {in_words(answer.lag)}")
     for answer in answered:
         _tell_gaps(answer)
     for lacks, defects in grouped((row.lacks, row.defect) for row in result.not_judged).items():

@@ -75,6 +75,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "This program": {"complete": "trueup.cli.commands.complete:CompleteCommand"},
 }
 COMMANDS = {name: target for group in GROUPS.values() for name, target in group.items()}
+_NAME_WIDTH = max(map(len, COMMANDS))
 # The command whose options have names of the program's own options, as --verbose.
 _WITH_NAMES_OF_OURS = "nova-manage"
 # No word of a command line begins with it: the kernel ends each word there.
@@ -180,7 +181,8 @@ class Trueup(App):
                 out.write(f"\n{title}:\n")
                 for name in group:
                     described = listed[name].load()(self, None).get_description()
-                    out.write(f"  {name:<13}  {described.partition(chr(10))[0].rstrip('.')}\n")
+                    title = described.partition("\n")[0].rstrip(".")
+                    out.write(f"  {name:<{_NAME_WIDTH}}  {title}\n")
 
     def run(self, argv: list[str]) -> int:
         """Run a command line. Options of nova-manage are not taken for the program's own."""

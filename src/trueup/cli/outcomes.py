@@ -11,7 +11,7 @@ from pathlib import Path
 from trueup.cli.terminal.progress import say
 from trueup.cli.trail import add_trail_options
 from trueup.exit_codes import ExitCode
-from trueup.reconcile.changes import not_restorable, permanent
+from trueup.reconcile.changes import not_restorable, permanent_in
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.plan import LEFT_OUT, Direction, Only, Plan, Ruling
 from trueup.reconcile.plan.policy_file import MACHINE
@@ -21,7 +21,6 @@ from trueup.reconcile.runs.journal import Journal, StepOutcome, done_by_reason
 from trueup.reconcile.runs.journals import unread_since
 from trueup.reconcile.runs.pace import Pace
 from trueup.reconcile.sources.cloud import Cloud
-from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts.verified import FOUND_AGAIN, State, Verified
 from trueup.reconcile.wording import counted
 
@@ -74,18 +73,11 @@ def conclude(run: str, outcomes: Sequence[StepOutcome], again: Again = OF_A_PLAN
         )
     done_steps = [step for step, outcome in outcomes if outcome.result == "done"]
     if lasting := permanent_in(done_steps):
-        say(f"It cannot be taken back: {lasting}.")
+        say(f"It cannot be taken back: {in_words(lasting)}.")
     elif results["done"] or results["unknown"]:
         say(f"To take it back: trueup undo {run}")
     if results["refused"]:
         say(f"To try refused steps again: {again.refused}.")
-
-
-def permanent_in(steps: Iterable[Step]) -> str:
-    """Why one of these steps can never be taken back once it is done; an undo of the others is
-    refused then, too."""
-    reasons = (permanent(change) for step in steps for change in step.changes)
-    return next(filter(None, reasons), "")
 
 
 _AFTER_THE_WRITE = {
@@ -339,7 +331,7 @@ def tell_plan(planned: Planned) -> None:
         say(f"{counted(len(left_out), 'finding')} left out by an option.")
     for number, step in enumerate(plan.steps, 1):
         if reason := not_restorable(step, providers):
-            say(f"Step {number} cannot be taken back: {reason}.")
+            say(f"Step {number} cannot be taken back: {in_words(reason)}.")
 
 
 def _ask(arguments: argparse.Namespace, question: str) -> None:

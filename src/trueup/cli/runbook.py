@@ -16,7 +16,6 @@ from trueup.cli.outcomes import (
     add_interval_option,
     add_limit_option,
     ask,
-    permanent_in,
     tell_unsettled,
 )
 from trueup.cli.terminal.options import OptionRefused
@@ -30,6 +29,7 @@ from trueup.reconcile.collect.selection import SelectionUnknown
 from trueup.reconcile.files import refuse_unwritable
 from trueup.reconcile.plan import Plan, refuse_too_large
 from trueup.reconcile.plan.plan_file import save
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.report.runbook_table import (
     RUNBOOK_COLUMNS,
     RunbookView,
@@ -187,8 +187,11 @@ class RunbookVerb(DocumentVerb, CloudVerb):
         if arguments.out:
             save(plan, arguments.out)
         say(f"{counted(len(plan.steps), 'step')}, {counted(len(plan.subjects), 'subject')}.")
-        if prepared.permanent:
-            say(prepared.permanent)
+        if lasting := prepared.permanent:
+            say(
+                f"The last step cannot be taken back: {in_words(lasting)}. Until it is done, the "
+                "steps before it can."
+            )
         if len(plan.subjects) > plan.limit and arguments.limit is None:
             say(f"That is more than the limit of {plan.limit}: it needs --limit.")
         if not arguments.apply:
@@ -212,7 +215,7 @@ class RunbookVerb(DocumentVerb, CloudVerb):
             self.exit_code = ExitCode.FINDINGS
             return None
         run, plan = journal.run, journal.plan
-        prepared = Prepared(self.purpose(arguments), (), plan, permanent_in(plan.steps))
+        prepared = Prepared(self.purpose(arguments), (), plan)
         left = sum(1 for step in plan.steps if not journal.is_done(step.id))
         interruption = f"Run {run} was interrupted with {counted(left, 'step')} left"
         if journal.interrupted and now() - plan.made_at <= timedelta(hours=AGE_MAX_HOURS):

@@ -235,7 +235,7 @@ def _add_other_options(where: argparse._ArgumentGroup) -> None:
         "--placement-conf",
         metavar="FILE",
         type=Path,
-        help="the same, as [placement_database] connection of a placement.conf says",
+        help="the same, with the URL in [placement_database] connection of this placement.conf",
     )
 
     where.add_argument(

@@ -162,15 +162,17 @@ def read(source: cfg.ConfigOpts) -> Settings:
 
 
 def open_database(settings: Settings) -> Database:
-    """The configured database; it need not answer yet.
+    """The configured database for requests; it need not answer yet.
 
+    SAFETY: a standby is not read, to which a proxy may lead while a fail-over is under way.
     Raises ConfigurationUnusable if none is configured, or its URL is invalid.
     """
     if not settings.database_url:
         raise ConfigurationUnusable(
             "no database is named. Set the option 'connection' in [placement_database]"
         )
-    return _opened(availability.open_database, settings.database_url, settings.database)
+    options = replace(settings.database, takes_standby=False)
+    return _opened(availability.open_database, settings.database_url, options)
 
 
 def open_for_maintenance(settings: Settings) -> Database:

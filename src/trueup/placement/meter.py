@@ -36,6 +36,9 @@ class Meter:
     def foreign_writes_found(self) -> None:
         """A comparison found writes of another service in the same database."""
 
+    def view_damaged(self) -> None:
+        """A comparison found that the view was wrong where no service has written."""
+
     def candidates_found(self, count: int, limited_by: str | None) -> None:
         """A search ended. `limited_by` names the limit that the answer reached."""
 

@@ -38,6 +38,20 @@ class FileUnreadable(Exception):
     reason: str
 
 
+def is_there(path: Path) -> bool:
+    """Whether there is a file, a folder or a link.
+
+    SAFETY: it also counts as there if that cannot be read: it may be a policy, or a pause.
+    """
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
 @contextmanager
 def reading(path: Path, kind: Kind) -> Iterator[None]:
     """Whatever is wrong with a file that is read inside of this raises FileUnreadable."""

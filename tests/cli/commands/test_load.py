@@ -23,7 +23,7 @@ def test_a_log_is_summed_up_and_names_who_asks_too_often(tmp_path):
             "Share of time": "70.0%",
         }
     ]
-    assert "10.0.0.9 reads providers 7 times as often as is usual here" in ran.err
+    assert "10.0.0.9 reads providers 7 times as often as others" in ran.err
     assert "3 rows not shown" in ran.err
 
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """trueup why --server: from Nova's databases to the filters of Placement and of Nova."""
 
+import json
+
 import pytest
 
 from tests.cli.running import Ran, trueup
@@ -84,8 +86,17 @@ def test_the_filters_are_those_of_nova_conf(why, nova_conf):
     )
     ran = why("-f", "json")
     assert list(rows(ran))[-2:] == ["AggregateInstanceExtraSpecsFilter", "OurOwnFilter"]
-    assert "Not known to Trueup, and passed by every host here: OurOwnFilter" in ran.err
+    assert "OurOwnFilter for 6 hosts (Trueup does not know this filter)" in ran.err
     assert "At most" in ran.err
+
+
+def test_a_value_that_nova_refuses_is_named(why, nova_conf):
+    known = nova_conf.read_text()
+    nova_conf.write_text(known + "[filter_scheduler]\nmax_instances_per_host = many\n")
+    ran = why()
+    assert (ran.code, "max_instances_per_host" in ran.err) == (ExitCode.USAGE, True), ran.err
+    nova_conf.write_text("[DEFAULT]\nservice_down_time = soon\n" + known)
+    assert why().code == ExitCode.USAGE
 
 
 def test_a_resize_asks_for_another_flavor(small, why):
@@ -104,6 +115,37 @@ def test_a_resize_asks_for_another_flavor(small, why):
     small.sql("nova_api", specs, "trait:CUSTOM_UNKNOWN", "required")
     err = why("--move", "resize:big").err
     assert "Placement refuses the query, so Nova finds no host: No such trait(s)" in err
+
+
+def test_a_resize_to_dedicated_cpus_needs_numa_cells(small, why, nova_conf):
+    nova_conf.write_text(
+        nova_conf.read_text()
+        + "[filter_scheduler]\nenabled_filters = NUMATopologyFilter,PciPassthroughFilter\n"
+        + "[workarounds]\ndisable_fallback_pcpu_query = false\n"
+    )
+    columns = "id, name, flavorid, vcpus, memory_mb, root_gb, ephemeral_gb, swap"
+    small.sql(
+        "nova_api", f"INSERT INTO flavors ({columns}) VALUES (77, 'pinned', '77', 2, 256, 1, 0, 0)"
+    )
+    specs = "INSERT INTO flavor_extra_specs (flavor_id, key, value) VALUES (77, ?, ?)"
+    small.sql("nova_api", specs, "hw:cpu_policy", "dedicated")
+    ran = why("--move", "resize:pinned", "-f", "json")
+    assert ran.code == ExitCode.FINDINGS
+    assert rows(ran)["NUMATopologyFilter"]["Hosts left"] == 0
+    assert "reports no NUMA cells" in str(rows(ran)["NUMATopologyFilter"])
+    cell = {"id": 0, "cpuset": [0], "pcpuset": [1, 2, 3], "memory": 9999, "pinned_cpus": []}
+    cell |= {"cpu_usage": 0, "memory_usage": 0, "siblings": [[0, 1], [2, 3]], "mempages": []}
+    text = json.dumps({"nova_object.data": {"cells": [{"nova_object.data": cell}]}})
+    for database in ("nova_cell1", "nova_cell2"):
+        small.sql(database, "UPDATE compute_nodes SET numa_topology = ?", text)
+    ran = why("--move", "resize:pinned", "-f", "json")
+    assert rows(ran)["NUMATopologyFilter"]["Hosts left"] > 0, ran.out
+    small.sql("nova_api", specs, "hw:cpu_thread_policy", "isolate")
+    lacks = str(rows(why("--move", "resize:pinned", "-f", "json"))["NUMATopologyFilter"])
+    assert "no cores for 2 CPUs with the thread policy isolate" in lacks
+    small.sql("nova_api", specs, "hw:numa_nodes", "3")
+    ran = why("--move", "resize:pinned")
+    assert (ran.code, "Nova refuses it before it asks Placement" in ran.err) == (2, True)
 
 
 def test_the_fault_and_what_changed_since(small, why, server):

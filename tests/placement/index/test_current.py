@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -249,7 +250,7 @@ def test_nothing_is_read_again_when_nothing_changed(small: tuple[Client, Index])
     queries = selected_from(client.application.database)
     assert index.view() is view
     assert len(queries) == 1
-    assert "sum(trueup_changes.sequence)" in queries[0]
+    assert "sum(trueup_changes.sequence " in queries[0]
 
 
 def test_after_a_write_of_its_own_a_process_does_not_ask_whether_there_was_one(
@@ -395,3 +396,22 @@ def test_each_skipped_row_is_logged_once(
         "See 'trueup-manage db fsck'."
     ]
     assert client.get("/allocation_candidates?resources=VCPU:1").status == 200
+
+
+def test_a_view_that_is_damaged_is_loaded_again_and_said_to_be(
+    small: tuple[Client, Index], clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    client, index = small
+    client.claim(100, {1: {"VCPU": 3}})
+    clock.seconds += 5
+    assert used(index) == 3
+    index.view().inventories["VCPU"].used[:] = 1
+    with mock.patch.object(client.application.database.meter, "view_damaged") as counted:
+        clock.seconds += 5
+        assert used(index) == 3
+        clock.seconds += 5
+        assert used(index) == 3
+    assert counted.call_count == 1
+    (record,) = caplog.records
+    assert record.levelno == logging.ERROR
+    assert UUID(1) in record.getMessage()

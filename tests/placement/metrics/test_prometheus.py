@@ -155,6 +155,7 @@ def test_every_name_of_the_examples_exists(tmp_path: Path) -> None:
     meter.view_read("load", 0.1)
     meter.view_shows(1, 0)
     meter.foreign_writes_found()
+    meter.view_damaged()
     meter.candidates_found(1, "requested")
     meter.candidates_lacking("capacity")
     text = files.scrape(tmp_path, "")[1].decode()

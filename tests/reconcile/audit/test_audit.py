@@ -90,7 +90,7 @@ def test_consumers_that_are_no_instances_are_left_alone_each_for_its_reason():
     )
     left = audit(replace(facts, migrations=(move,)), AuditOptions()).left_alone
     assert {str(row.subject): (row.where, in_words(row.reason)) for row in left} == {
-        f"instance {uuid_of('web')}": ("h1", "its resize is accepted"),
+        f"instance {uuid_of('web')}": ("h1", "the status of its resize is accepted"),
         f"build {uuid_of('boot')}": ("h1", "no cell has it yet: it has a build request"),
         f"consumer {uuid_of('move')}": ("h2", "it holds the source of a migration under way"),
         f"consumer {uuid_of('zun')}": (

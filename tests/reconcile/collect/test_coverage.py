@@ -12,7 +12,7 @@ from trueup.reconcile.clock import now
 from trueup.reconcile.collect import collect, coverage
 from trueup.reconcile.collect.coverage import Cells, Collected, facts_of, ports_of
 from trueup.reconcile.collect.selection import EVERYTHING, Selection
-from trueup.reconcile.facts import Domain, Port
+from trueup.reconcile.facts import ComputeNode, Domain, Port
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
 from trueup.reconcile.sources.libvirt import HostDomains
 from trueup.reconcile.sources.notes import Noted
@@ -112,6 +112,15 @@ def test_domains_are_asked_for_of_each_host_once(small):
     assert [one.host for one in found.domains] == sorted(hosts)
     [answer] = found.statuses()
     assert (answer.rows, found.asked, found.guests_of_nova) == (len(hosts), hosts, {"d"})
+
+
+def test_a_host_of_bare_metal_is_not_asked_for_domains(small):
+    """A controller may run both, and its libvirt has none of Ironic's instances."""
+    heard = Running("web", "ctl1")
+    found = coverage.HypervisorReplies(replace(small.cloud, hypervisors=heard))
+    kinds = ("ironic", "VMware vCenter Server", "QEMU", "")
+    found.ask([ComputeNode(f"u{n}", "c", f"h{n}", "n", n, kind) for n, kind in enumerate(kinds)])
+    assert (heard.asked, found.asked) == (["h2", "h3"], {"h2", "h3"})
 
 
 @dataclass

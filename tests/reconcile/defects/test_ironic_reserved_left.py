@@ -31,11 +31,17 @@ def test_only_a_free_node_whose_nova_compute_is_down_is_left_reserved(
 
 
 @pytest.mark.parametrize(
-    ("peer", "left"),
-    [("hypervisor=ironic up", False), ("hypervisor=ironic", True), ("hypervisor=QEMU up", True)],
+    ("seen", "peer", "left"),
+    [
+        ("seen=599", "hypervisor=ironic up", False),
+        ("seen=600", "hypervisor=ironic up", True),
+        ("seen=599", "hypervisor=ironic", True),
+        ("seen=599", "hypervisor=QEMU up", True),
+    ],
 )
-def test_a_peer_that_is_up_may_take_the_node_over(peer, left):
-    cloud = CLOUD.format("ironic", 1, "compute=c1", f"  host node2 CUSTOM_GOLD=1 compute=c2 {peer}")
+def test_a_peer_that_is_up_takes_the_node_over_soon_or_never(seen, peer, left):
+    more = f"  host node2 CUSTOM_GOLD=1 compute=c2 {peer}"
+    cloud = CLOUD.format("ironic", 1, f"compute=c1 {seen}", more)
     told = verdicts(ironic_reserved_left, cloud)
     assert [isinstance(one, Finding) for one in told] == [left]
 

@@ -37,7 +37,7 @@ def test_all_that_it_and_its_migrations_hold_is_released_shared_storage_too():
 @pytest.mark.parametrize(
     ("more", "why"),
     [
-        ("  live-migration of old from h1 running", "its live-migration is running"),
+        ("  live-migration of old from h1 running", "the status of its live-migration is running"),
         ("build old", "it has a build request"),
         ("cell2 silent", "cell2 did not answer"),
         ("cell2\n  server old on h9 VCPU=1 MEMORY_MB=64", None),

@@ -71,3 +71,14 @@ def test_the_machines_policy_is_in_force_whatever_is_named(tmp_path, monkeypatch
 def test_a_policy_that_is_named_and_not_there_is_refused(tmp_path):
     with pytest.raises(PolicyInvalid):
         in_force([tmp_path / "nosuch.toml"])
+
+
+@pytest.mark.parametrize("lead", ["nowhere", "folder", "."])
+def test_a_policy_of_the_machine_that_cannot_be_read_is_not_left_out(lead, tmp_path, monkeypatch):
+    """A link to a file that is gone, or to itself, must not permit everything."""
+    machine = tmp_path / "policy.toml"
+    (tmp_path / "folder").mkdir()
+    machine.symlink_to(tmp_path / lead if lead != "." else machine)
+    monkeypatch.setattr(policy_file, "MACHINE", machine)
+    with pytest.raises(PolicyInvalid):
+        in_force(())

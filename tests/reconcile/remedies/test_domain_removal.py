@@ -8,9 +8,9 @@ import pytest
 from tests.reconcile.planning import facts_of
 from tests.scenarios.names import uuid_of
 from trueup.reconcile.facts import DomainRecord, Facts, InstanceState
-from trueup.reconcile.plan import after_undefining, undefined_by
+from trueup.reconcile.plan import after_domain_removal, undefined_by
 from trueup.reconcile.reasons import Reason
-from trueup.reconcile.remedies.domain_removal import left_to_nova, undefining_steps
+from trueup.reconcile.remedies.domain_removal import domain_removals, left_to_nova
 from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.steps import DomainIs
 from trueup.reconcile.verdicts import Finding, Severity, Subject
@@ -33,7 +33,7 @@ def ghost(state: str = "shut off", deleted: str = "3600", **record: object) -> F
 
 
 def steps_for(facts: Facts, *discards: str):
-    return undefining_steps(FINDING, facts.deleted[OLD], facts, discards)
+    return domain_removals(FINDING, facts.deleted[OLD], facts, discards)
 
 
 def test_a_definition_that_is_removed_has_guards_of_instance_and_guest():
@@ -104,5 +104,5 @@ def test_each_host_that_has_the_domain_gets_a_step():
     records = tuple(DomainRecord(OLD, host, "<domain/>") for host in ("h1", "h2"))
     first, second = steps_for(replace(facts, domain_records=records))
     assert first.id != second.id
-    assert after_undefining([first, second], facts).steps == (first, second)
+    assert after_domain_removal([first, second], facts).steps == (first, second)
     assert list(undefined_by(first)) == list(undefined_by(second)) == [OLD]

@@ -28,7 +28,9 @@ def test_each_source_is_told():
         "cell1 has web as active, no task, on host h2, changed last at 2026-11-20 12:00:00.",
         "Its instance mapping names cell1.",
     )
-    assert section(reported, "Moves") == ("An evacuation from h1 is done: it is over.",)
+    assert section(reported, "Moves") == (
+        "The status of an evacuation from h1 is done: it is over.",
+    )
     assert section(reported, "The ledger holds")[0] == (
         "It holds VCPU=2 MEMORY_MB=256 on h1; VCPU=2 MEMORY_MB=256 on h2."
     )

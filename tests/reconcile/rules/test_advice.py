@@ -74,3 +74,15 @@ def test_a_live_migration_is_aborted_first():
     move = uuid_of("live-migration-of-web")
     words = ending_of(facts.alive[uuid_of("web")], facts)
     assert f"`openstack server migration abort {uuid_of('web')} {move}`" in words
+
+
+@pytest.mark.parametrize("task", ["rebuilding", "rebuild_spawning"])
+def test_what_an_evacuation_left_is_not_rebuilt(task):
+    """Its owner never asked for a rebuild, which would make its disk anew."""
+    lines = f"server web on h2 task={task}\n  evacuation of web from h2 to h1 accepted\n"
+    facts = read_cloud(f"{HOSTS}  {lines}").facts()
+    web = facts.alive[uuid_of("web")]
+    for words in (ending_of(web, facts), way_off(web, facts)):
+        assert "do not rebuild it" in words
+        assert "then rebuild it again" not in words
+        assert "UPDATE migrations" in words

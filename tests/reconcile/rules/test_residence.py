@@ -49,8 +49,8 @@ def test_a_settled_instance_stands_on_the_provider_of_its_compute_node(state):
             "it is being moved to or from another cell",
         ),
         ("server web task=spawning", "its task state is spawning"),
-        ("server web on h1\n  live-migration of web from h2 running", "its live-migration is"),
-        ("server web on h1\n  resize of web from h2 accepted", "its resize is accepted"),
+        ("server web on h1\n  live-migration of web from h2 running", "of its live-migration is"),
+        ("server web on h1\n  resize of web from h2 accepted", "of its resize is accepted"),
         ("server web on h1\nbuild web", "it has a build request"),
     ],
 )  # fmt: skip

@@ -47,7 +47,7 @@ def test_a_move_without_a_uuid_has_no_consumer_that_could_lack_a_claim():
     [move] = facts.migrations
     claim = claim_of(WEB, replace(facts, migrations=(replace(move, uuid=""),)))
     assert isinstance(claim, NotCertain)
-    assert "its resize is finished, and has no uuid" in in_words(claim.reason)
+    assert "its resize, whose status is finished, has no uuid" in in_words(claim.reason)
 
 
 @pytest.mark.parametrize(

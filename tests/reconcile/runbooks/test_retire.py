@@ -6,7 +6,7 @@ from dataclasses import replace
 from tests.reconcile.runbooks.preparing import retirement_of
 from tests.scenarios.drafting import Draft
 from tests.scenarios.names import uuid_of
-from trueup.reconcile.runbooks.retire import PERMANENT
+from trueup.reconcile.reasons import because
 from trueup.reconcile.steps import (
     AgentsDown,
     HostEmpty,
@@ -41,7 +41,7 @@ def test_residue_is_released_before_its_provider_and_children_before_the_service
     ]  # fmt: skip
     assert set(last.needs) == {step.id for step in (released, *children)}
     assert all(released.id in step.needs for step in children)
-    assert prepared.permanent == PERMANENT
+    assert prepared.permanent == because("service-not-made-again")
 
 
 def test_what_it_rests_on_is_read_again_before_each_deletion():
@@ -85,7 +85,7 @@ def test_an_ironic_service_with_many_nodes_is_one_plan():
 def test_only_what_is_left_is_deleted_when_the_service_is_gone():
     text = DEAD + "forget h1\n"
     prepared = retirement_of("h1", text, agents=())
-    assert prepared.permanent == ""
+    assert prepared.permanent is None
     targets = [one.target for step in prepared.plan.steps for one in step.changes]
     assert targets[-1] == WholeProvider(uuid_of("h1"))
     assert not any(isinstance(one, ServiceRecord) for one in targets)

@@ -47,3 +47,16 @@ def test_who_applies_with_sudo_is_the_one_who_called_it(monkeypatch):
     monkeypatch.setattr("os.getuid", lambda: 0)
     monkeypatch.setenv("SUDO_USER", "alice")
     assert own_accounts() == {"alice", "root", getpass.getuser()}
+
+
+def test_one_person_with_two_keys_and_two_principals_counts_once(tmp_path):
+    """Who one person is, is said by the account, and by a key that has both principals."""
+    signers, plan, path = Signers(tmp_path), planned(), tmp_path / "plan.json"
+    approve(plan, path, signers.key("alice", "alice@example.org"))
+    approve(plan, path, signers.key("home", "alice@example.net"))
+    terms = ApprovalTerms(signers=str(signers.allowed))
+    with pytest.raises(NotApproved) as raised:
+        approvals_of(signed(plan, path), 2, terms, ())
+    assert len(raised.value.approvals) == 1
+    two = ApprovalTerms(signers=str(signers.allowed), accounts={"alice@example.net": "alice2"})
+    assert len(approvals_of(signed(plan, path), 2, two, ())) == 2

@@ -9,7 +9,14 @@ from functools import partial
 import pytest
 
 from tests.reconcile.planning import planned
-from trueup.reconcile.runs.journal import JournalDamaged, JournalUnwritable, Origin, Outcome
+from trueup.reconcile.report.tables import runs_table
+from trueup.reconcile.runs.journal import (
+    Approval,
+    JournalDamaged,
+    JournalUnwritable,
+    Origin,
+    Outcome,
+)
 from trueup.reconcile.runs.journals import (
     JournalUnreadable,
     RunBusy,
@@ -168,3 +175,17 @@ def test_a_damaged_journal_of_a_run_to_go_on_with_is_refused(tmp_path):
     assert look(began, lambda _: False) == (), "it is not ours"
     assert look(began + timedelta(seconds=1), lambda _: True) == (), "it is too old to go on"
     assert interrupted(tmp_path, ("another",), began, lambda _: True) == ()
+
+
+def test_a_run_keeps_everybody_who_applied_it_and_their_approvals(tmp_path):
+    """Not only who began it: another person goes on, whose approvals are others."""
+    alice = Origin("alice", "c1", approvals=(Approval("bob@example.org", "SHA256:b"),))
+    bob = Origin("bob", "c1", approvals=(Approval("alice@example.org", "SHA256:a"),))
+    for origin in (alice, alice, bob, bob):
+        with applying(PLAN, tmp_path, origin) as journal:
+            assert journal.origin == origin
+    [journal] = runs(tmp_path)
+    assert journal.origins == (alice, bob)
+    [row] = runs_table([journal])[1]
+    assert "alice@c1, bob@c1" in row
+    assert "bob@example.org alice@example.org" in row

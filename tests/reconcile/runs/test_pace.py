@@ -3,12 +3,14 @@
 
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from threading import Thread
 
 import pytest
 
 from tests.scenarios.drafting import OWNER
 from trueup.reconcile.facts import Allocations
+from trueup.reconcile.files import is_there
 from trueup.reconcile.runs.pace import (
     CREATED_TOGETHER,
     EASED_SECONDS_MAX,
@@ -156,3 +158,14 @@ def test_a_pause_lasts_as_long_as_its_file_and_is_told_once(tmp_path):
     throttle.hold()
     assert len(slept) == 3
     assert told == [file]
+
+
+def test_a_pause_may_be_anything_that_has_its_name(tmp_path):
+    """A folder, a link to nothing, or a name that may not be looked up."""
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    assert is_there(tmp_path / "folder")
+    assert is_there(tmp_path / "link")
+    assert not is_there(tmp_path / "nowhere")
+    assert not is_there(tmp_path / "nowhere" / "pause")
+    assert is_there(Path(f"{tmp_path}/{'x' * 300}")), "it cannot be said not to be there"

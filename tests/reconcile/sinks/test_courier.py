@@ -38,7 +38,7 @@ def brought(sink: Sink, number: int = 3) -> list[str]:
 def test_what_a_sink_did_not_take_is_tried_again_and_in_order():
     sink = Failing(2)
     assert brought(Sink("it", sink)) == [
-        "it fails: it is full. The run goes on; it is tried again."
+        "it fails: it is full. The run continues; the message is sent again."
     ]
     assert sink.taken == ["run/0", "run/1", "run/2"]
 
@@ -46,7 +46,7 @@ def test_what_a_sink_did_not_take_is_tried_again_and_in_order():
 def test_a_lost_sink_is_said_with_the_number_of_messages():
     sink = Failing(1_000, OSError("gone"))
     assert brought(Sink("it", sink)) == [
-        "it fails: OSError: gone. The run goes on; it is tried again.",
+        "it fails: OSError: gone. The run continues; the message is sent again.",
         "3 of 3 messages about run r did not reach it: OSError: gone. Send them again.",
     ]
 

@@ -4,11 +4,14 @@
 import base64
 import hashlib
 import hmac
+import socket
+import time
+from threading import Thread
 
 import pytest
 
 from tests.reconcile.sinks.receivers import Posted, message, web_server
-from trueup.reconcile.sinks import sink_of
+from trueup.reconcile.sinks import sink_of, webhook
 from trueup.reconcile.sinks.webhook import signed
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -55,3 +58,23 @@ def test_a_server_that_is_not_there_is_told():
     with web_server(Posted()) as port:
         pass
     assert "refused" in sink_of(f"http://127.0.0.1:{port}/").send(message())
+
+
+def test_a_server_that_never_ends_its_answer_does_not_hold_up_a_run(monkeypatch):
+    """Each byte comes in time, and the answer never ends."""
+    monkeypatch.setattr(webhook, "WHOLE_SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def drip() -> None:
+            connection, _ = server.accept()
+            with connection:
+                try:
+                    while True:
+                        connection.sendall(b"H")
+                        time.sleep(0.01)
+                except OSError:
+                    return
+
+        Thread(target=drip, daemon=True).start()
+        port = server.getsockname()[1]
+        assert "no whole answer" in sink_of(f"http://127.0.0.1:{port}/").send(message())

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How options name sinks, and files that are sinks."""
 
+import errno
+import os
 import stat
 from pathlib import Path
 
@@ -68,3 +70,5 @@ def test_a_file_gets_line_after_line_and_is_private(tmp_path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert sink_of(f"file:{tmp_path}").send(message()) == "Is a directory"
     assert sink_of("file:/dev/full").send(message()) == "No space left on device"
+    os.mkfifo(tmp_path / "fifo")
+    assert sink_of(f"file:{tmp_path}/fifo").send(message()) == os.strerror(errno.ENXIO)

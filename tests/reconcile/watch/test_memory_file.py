@@ -12,7 +12,7 @@ from trueup.reconcile.watch.memory import (
     after_round,
     news_in,
 )
-from trueup.reconcile.watch.memory_file import recall, remember, remembering
+from trueup.reconcile.watch.memory_file import Recalled, keep, kept_in, remembering
 
 ONE = seen(BROKEN)
 FULL = after_failure(
@@ -24,9 +24,9 @@ def test_it_comes_back_as_it_was(tmp_path):
     full = after_notifying(FULL, news_in(FULL, MINUTE * 0))
     assert full.notified
     with remembering(tmp_path / "state") as path:
-        assert recall(path).memory == Memory()
-        remember(full, path)
-        assert (recall(path).memory, recall(path).lost) == (full, "")
+        assert kept_in(path, Memory) == Recalled()
+        keep(path, full)
+        assert kept_in(path, Memory) == Recalled(full)
 
 
 @pytest.mark.parametrize(
@@ -35,18 +35,18 @@ def test_it_comes_back_as_it_was(tmp_path):
 def test_damage_costs_the_history_and_says_so(tmp_path, content):
     path = tmp_path / "watch.json"
     path.write_bytes(content)
-    found = recall(path)
-    assert found.memory == Memory()
+    found = kept_in(path, Memory)
+    assert found.value is None
     assert found.lost
 
 
 def test_every_prefix_of_the_file_is_damage_and_no_other_memory(tmp_path):
     path = tmp_path / "watch.json"
-    remember(FULL, path)
+    keep(path, FULL)
     whole = path.read_bytes()
     for length in range(0, len(whole) - 2, 37):
         path.write_bytes(whole[:length])
-        assert recall(path).lost
+        assert kept_in(path, Memory).lost
 
 
 def test_a_folder_is_for_one_watch_at_a_time(tmp_path):

@@ -11,7 +11,7 @@ from trueup.reconcile.page.placeable import Placeables
 from trueup.reconcile.sinks import Sink
 from trueup.reconcile.sinks.process import Command
 from trueup.reconcile.watch.memory import Memory
-from trueup.reconcile.watch.memory_file import recall
+from trueup.reconcile.watch.memory_file import kept_in
 from trueup.reconcile.watch.status import WatchStatus
 from trueup.reconcile.watch.watching import JITTER, Watch, Watcher
 
@@ -26,7 +26,7 @@ def test_a_round_is_published_told_and_kept(tmp_path):
     assert (status.rounds, status.running_since) == ({"complete": 1}, None)
     assert status.last_success == status.memory.rounds[0].at
     assert {"observe", "compose", "render", "remember"} <= status.phases.keys()
-    assert recall(tmp_path / "watch.json").memory == status.memory
+    assert kept_in(tmp_path / "watch.json", Memory).value == status.memory
     assert "3 findings (3 new, 0 gone), 0 could not be checked" in shown.said[0]
 
 
@@ -56,7 +56,7 @@ def test_before_any_round_has_succeeded_it_is_not_ready_and_says_why(tmp_path):
 def test_a_restart_goes_on_with_what_was_remembered(tmp_path):
     path = tmp_path / "watch.json"
     scene([seen_at(BROKEN, 0)], path)
-    shown = scene([seen_at(BROKEN, 2)], path, memory=recall(path).memory)
+    shown = scene([seen_at(BROKEN, 2)], path, memory=kept_in(path, Memory).value)
     memory = shown.watcher.status.memory
     assert len(memory.rounds) == 2
     assert len(memory.confirmed(shown.watcher.status.confirm_after)) == 3
@@ -132,7 +132,8 @@ def test_counts_are_kept_and_their_trend_is_on_the_page(tmp_path):
         tmp_path / "x",
         count=lambda _: Placeables(in_all={"m1": next(numbers)}),
     )
-    assert [one.fits for one in recall(tmp_path / "x").memory.counts] == [{"m1": 30}, {"m1": 20}]
+    kept = kept_in(tmp_path / "x", Memory).value
+    assert [one.fits for one in kept.counts] == [{"m1": 30}, {"m1": 20}]
     assert "as in the last 2 days: about 10 fit in 2 days" in shown.watcher.status.page.decode()
 
 

@@ -17,7 +17,7 @@ def boot(cloud: Cloud, server: Server, host: Host, fails: str = "") -> Operation
     cloud.map(server, None)
     yield LONG
     if fails == "scheduling":
-        yield from _bury(cloud, server)
+        yield from bury(cloud, server)
         return
     cloud.claim(server, host)
     yield SHORT
@@ -43,7 +43,7 @@ def boot(cloud: Cloud, server: Server, host: Host, fails: str = "") -> Operation
     cloud.save(server, vm_state="active", task_state=None)
 
 
-def _bury(cloud: Cloud, server: Server) -> Operation:
+def bury(cloud: Cloud, server: Server) -> Operation:
     """ConductorManager._bury_in_cell0."""
     cloud.create(server, CELL_ZERO, vm_state="error")
     yield SHORT

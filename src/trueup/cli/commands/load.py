@@ -70,21 +70,21 @@ class LoadCommand(Verb):
             asked = list(requests_of_metrics(_lines(arguments.from_metrics, "--from-metrics")))
         else:
             logs = (_lines(path, "--from-log") for path in arguments.from_log)
-            asked = [one for lines in logs for one in requests_in(lines)]
+            asked = [request for lines in logs for request in requests_in(lines)]
         found = shares(asked, _by(arguments))
         if not found:
             say("There is no request to Placement in it.")
         elif found[0].seconds is None:
             say("The log has no times. With [trueup] log_request_time = true the service has them.")
-        for one in busy(asked):
+        for reader in busy(asked):
             self.exit_code = ExitCode.FINDINGS
             say(
-                f"{one.client} reads providers {one.reads / one.usual:.0f} times as often as is "
-                f"usual here: {one.reads} requests, where the median is {one.usual:g}."
+                f"{reader.client} reads providers {reader.reads / reader.usual:.0f} times as often "
+                f"as others: {reader.reads} requests, where the median is {reader.usual:g}."
             )
         if len(found) > arguments.top:
             say(f"{counted(len(found) - arguments.top, 'row')} not shown; --top shows more.")
-        return self.columns(arguments), [_row(one) for one in found[: arguments.top]]
+        return self.columns(arguments), [_row(share) for share in found[: arguments.top]]
 
 
 def _by(arguments: argparse.Namespace) -> list[str]:

@@ -10,7 +10,7 @@ from trueup.cli.verb import Verb
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.clock import now
 from trueup.reconcile.plan.plan_file import load
-from trueup.reconcile.plan.policy import Policy
+from trueup.reconcile.plan.policy import Budget, Policy
 from trueup.reconcile.plan.policy_file import MACHINE, in_force
 from trueup.reconcile.plan.policy_file import load as load_policy
 from trueup.reconcile.plan.rulings import rulings_of
@@ -47,6 +47,8 @@ class PolicyCheckCommand(Verb):
         say(f"{arguments.policy} can be used.")
         if policy.approval.required:
             say(f"Each plan needs the approval of {counted(policy.approval.required, 'person')}.")
+        if budget := policy.automatic:
+            _tell_budget(budget)
         _tell_closed(policy, str(arguments.policy))
         return rules_table(policy)
 
@@ -66,12 +68,21 @@ class PolicyShowCommand(Verb):
         plan, policies = load(arguments.plan), in_force(arguments.policy)
         if not policies:
             say(f"No policy is in force: there is no {MACHINE}, and --policy names none.")
-        for one in policies:
-            _tell_closed(one.policy, one.path)
+        for named in policies:
+            _tell_closed(named.policy, named.path)
         rulings = rulings_of(plan, policies)
         if any(ruling.decision == "never" for ruling in rulings.values()):
             self.exit_code = ExitCode.FINDINGS
         return rulings_table(plan, rulings)
+
+
+def _tell_budget(budget: Budget) -> None:
+    say(
+        "'trueup watch --repair' may write steps that a rule lets be automatic: of findings that "
+        f"{budget.rounds} rounds had, at most {counted(budget.subjects_per_hour, 'subject')} an "
+        f"hour and {budget.subjects_per_day} a day. It stops when there are more findings than "
+        f"{budget.findings_share:.1%} of the consumers, and when {budget.pause} is there."
+    )
 
 
 def _tell_closed(policy: Policy, path: str) -> None:

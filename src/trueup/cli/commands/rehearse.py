@@ -2,22 +2,17 @@
 """trueup rehearse: apply a plan to a copy of the ledger, and audit again."""
 
 import argparse
-import tempfile
 from pathlib import Path
 
+from trueup.cli.rehearsing import rehearsed
 from trueup.cli.terminal.progress import progress, say
 from trueup.cli.verb import CloudVerb
 from trueup.exit_codes import ExitCode
-from trueup.lab.embedded import embedded_placement
-from trueup.reconcile.collect import collect
-from trueup.reconcile.copies import ledger_copy
-from trueup.reconcile.copies.ledger_copy import AmountBelowOne, CopyRefused, LedgerCopy, Progress
-from trueup.reconcile.copies.rehearse import LedgerNotRehearsable, Rehearsal, rehearse
+from trueup.reconcile.copies.rehearse import Rehearsal
 from trueup.reconcile.plan import refuse_foreign
 from trueup.reconcile.plan.plan_file import load
 from trueup.reconcile.report.rehearsals import REHEARSAL_COLUMNS, rehearsal_table
 from trueup.reconcile.report.tables import Table
-from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.wording import counted
 
 
@@ -33,29 +28,11 @@ class RehearseCommand(CloudVerb):
 
     def act(self, arguments: argparse.Namespace) -> Table:
         plan = load(arguments.plan)
-        with (
-            tempfile.TemporaryDirectory(prefix="trueup-rehearsal-") as name,
-            self.cloud(arguments) as cloud,
-            progress() as report,
-            embedded_placement(Path(name)) as placement,
-        ):
+        with self.cloud(arguments) as cloud, progress() as report:
             refuse_foreign(plan, [cell.uuid for cell in cloud.nova.cells()])
-            facts = collect(cloud, report)
-            _copy(ledger_copy.read(cloud, report), Cloud(cloud.nova, placement), report)
-            shown = rehearse(plan, facts, placement, Path(name) / "journal")
+            shown = rehearsed(plan, cloud, report)
         self.exit_code = _conclude(shown)
         return rehearsal_table(shown)
-
-
-def _copy(copied: LedgerCopy, cloud: Cloud, report: Progress) -> None:
-    """Fill the embedded Placement. Raises LedgerNotRehearsable."""
-    try:
-        ledger_copy.write(copied, cloud, report)
-    except CopyRefused as refused:
-        raise LedgerNotRehearsable(refused.part, refused.reason) from refused
-    except AmountBelowOne as one:
-        reason = f"it holds {one.resource_class}={one.amount}, and Placement takes no such amount"
-        raise LedgerNotRehearsable(f"consumer {one.consumer}", reason) from one
 
 
 def _conclude(shown: Rehearsal) -> ExitCode:

@@ -3,6 +3,7 @@
 
 import argparse
 
+from trueup.cli.documents import StepsVerb
 from trueup.cli.driving import Driver
 from trueup.cli.outcomes import (
     add_limit_option,
@@ -14,12 +15,13 @@ from trueup.cli.outcomes import (
 from trueup.cli.terminal.progress import progress
 from trueup.cli.trail import trail_of
 from trueup.cli.verb import CloudVerb, add_state_option
+from trueup.reconcile.report.run_messages import next_commands
 from trueup.reconcile.report.tables import OUTCOME_COLUMNS, Table, outcome_table
 from trueup.reconcile.runs import Chosen
 from trueup.reconcile.runs.journals import read
 
 
-class UndoCommand(CloudVerb):
+class UndoCommand(StepsVerb, CloudVerb):
     """Take back the steps of a run; a step whose target has changed since is refused by name."""
 
     COLUMNS = OUTCOME_COLUMNS
@@ -49,5 +51,8 @@ class UndoCommand(CloudVerb):
         with self.cloud(arguments) as cloud, progress() as report:
             driver = Driver(cloud, folder, report, pace_of(arguments), trail=trail)
             ended = driver.take_back(arguments.run, chosen)
+            if ended.run:
+                self.run_name = ended.run
+                self.next_commands = next_commands(read(ended.run, folder))
         self.exit_code = ended.code
         return outcome_table(ended.outcomes, journal.plan.names)

@@ -13,25 +13,33 @@ from types import FrameType
 from trueup.cli.counted import placeables
 from trueup.cli.exits import explained, unforeseen
 from trueup.cli.judging import add_audit_options, audit_options
-from trueup.cli.terminal.options import host_and_port, origin_of
+from trueup.cli.outcomes import add_policy_option
+from trueup.cli.repairs import RepairedCloud, send_to
+from trueup.cli.terminal.options import OptionRefused, host_and_port, origin_of
 from trueup.cli.terminal.progress import say
-from trueup.cli.trail import sink
+from trueup.cli.trail import Trail, add_trail_options, sink, trail_of
 from trueup.cli.verb import CloudVerb, add_state_option
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.audit import Observation
+from trueup.reconcile.clock import now
+from trueup.reconcile.plan.automatic import terms_of
+from trueup.reconcile.plan.policy_file import in_force
 from trueup.reconcile.report.tables import Table
 from trueup.reconcile.runs import INTERVAL_SECONDS, Observer
 from trueup.reconcile.runs.journals import runs
 from trueup.reconcile.sinks import Sink
 from trueup.reconcile.sinks.process import COMMAND_SECONDS
 from trueup.reconcile.watch.memory import Memory
-from trueup.reconcile.watch.memory_file import recall, remembering
+from trueup.reconcile.watch.memory_file import kept_in, remembering
+from trueup.reconcile.watch.repairing import Desk, Repairer
 from trueup.reconcile.watch.server import serving
 from trueup.reconcile.watch.watching import Watch, Watcher
 
 LISTEN = "127.0.0.1:9808"
 _INTERVAL_SECONDS = 600
-_COLUMNS = ("Last round", "Evidence", "Findings", "Confirmed", "Not checked", "Rounds", "Failed")
+_COLUMNS = (
+    "Last round", "Evidence", "Findings", "Confirmed", "Not checked", "Rounds", "Failed", "Repairs",
+)  # fmt: skip
 
 
 class _Terminated(BaseException):
@@ -39,9 +47,10 @@ class _Terminated(BaseException):
 
 
 class WatchCommand(CloudVerb):
-    """Audit in a loop. Serve a page and Prometheus metrics, and run a command when findings change.
+    """Audit in a loop. Serve a page and Prometheus metrics, and send notices when findings change.
 
-    It only reads the cloud. A round that fails is reported, and the next round begins as usual.
+    It only reads the cloud, and with --repair repairs what a policy permits. A round that fails is
+    reported, and the next round begins as usual.
     """
 
     COLUMNS = _COLUMNS
@@ -78,20 +87,40 @@ class WatchCommand(CloudVerb):
             help="gets JSON when the confirmed findings have changed: a command, which has "
             f"{COMMAND_SECONDS:g} s, or https://…, file:PATH, syslog://HOST",
         )
+        repairs = parser.add_argument_group("how it repairs")
+        repairs.add_argument(
+            "--repair",
+            action="store_true",
+            help="repair what the policies in force permit without a person; off without this",
+        )
+        add_policy_option(repairs)
+        add_trail_options(repairs)
         return parser
+
+    def check(self, arguments: argparse.Namespace) -> None:
+        super().check(arguments)
+        for destination in ("policy", "send_to", "sign_with"):
+            if getattr(arguments, destination) and not arguments.repair:
+                option = f"--{destination.replace('_', '-')}"
+                raise OptionRefused(option, "it would be ignored: only --repair writes")
 
     def act(self, arguments: argparse.Namespace) -> Table:
         host, port = host_and_port("--listen", arguments.listen, LISTEN)
         hook = None if arguments.notify is None else sink(arguments.notify)
+        trail = trail_of(arguments)
         audit_options(arguments)
+        if arguments.repair:
+            terms_of(in_force(arguments.policy))
         with self.cloud(arguments):
             # Options that name no cloud are refused here, and not in every round.
             pass
         with remembering(arguments.state_dir) as path, _terminable():
-            recalled = recall(path)
+            recalled = kept_in(path, Memory)
             if recalled.lost:
                 say(f"{path} cannot be used: {recalled.lost}. The history starts empty.")
-            watcher = Watcher(self._watch(arguments, path, hook), recalled.memory)
+            repairer = self._repairer(arguments, trail, hook) if arguments.repair else None
+            watch = self._watch(arguments, path, hook, repairer)
+            watcher = Watcher(watch, recalled.value or Memory())
             with serving(host, port, lambda: watcher.status) as served:
                 say(f"Serving {origin_of(host, served)}/")
                 self._run(watcher, arguments.rounds)
@@ -101,7 +130,7 @@ class WatchCommand(CloudVerb):
         try:
             watcher.rounds(rounds)
         except _Terminated:
-            say("Stopped by SIGTERM. What was seen is kept, and nothing was written to the cloud.")
+            say("Stopped by SIGTERM. What was seen is kept.")
             return
         last = watcher.status.memory.rounds[-1]
         if last.state != "complete":
@@ -109,7 +138,33 @@ class WatchCommand(CloudVerb):
         elif any((last.counts or {}).values()):
             self.exit_code = ExitCode.FINDINGS
 
-    def _watch(self, arguments: argparse.Namespace, path: Path, hook: Sink | None) -> Watch:
+    def _repairer(self, arguments: argparse.Namespace, trail: Trail, hook: Sink | None) -> Repairer:
+        sinks = (*trail.sinks, *([hook] if hook else []))
+        cloud = RepairedCloud(
+            connect=lambda: self.cloud(arguments),
+            options=lambda: audit_options(arguments),
+            folder=arguments.state_dir,
+            trail=trail,
+            interval=INTERVAL_SECONDS,
+            pause=time.sleep,
+        )
+        desk = Desk(
+            folder=arguments.state_dir,
+            policies=lambda: in_force(arguments.policy),
+            clock=now,
+            say=say,
+            send=lambda message: send_to(sinks, message),
+            explain=_explain,
+        )
+        return Repairer(cloud, desk)
+
+    def _watch(
+        self,
+        arguments: argparse.Namespace,
+        path: Path,
+        hook: Sink | None,
+        repairer: Repairer | None,
+    ) -> Watch:
         def observe() -> Observation:
             # Everything anew in each round: a mapping, a password or an acknowledgement may change.
             options = audit_options(arguments)
@@ -127,6 +182,7 @@ class WatchCommand(CloudVerb):
             interval=arguments.interval,
             version=version("trueup"),
             hook=hook,
+            repairer=repairer,
             confirm_after=INTERVAL_SECONDS,
         )
 
@@ -154,9 +210,11 @@ def _row(watcher: Watcher) -> tuple[str | int, ...]:
     status = watcher.status
     memory: Memory = status.memory
     counts = (sum(status.rounds.values()), status.rounds.get("failed", 0))
+    repairs = status.repairs.words if status.repairs else ""
     confirmed = len(memory.confirmed(status.confirm_after))
     if not memory.rounds:
-        return "", "", 0, 0, 0, *counts
+        return "", "", 0, 0, 0, *counts, repairs
     last = memory.rounds[-1]
     moment = last.at.isoformat(sep=" ", timespec="seconds")
-    return moment, last.state, len(memory.sightings), confirmed, last.unchecked, *counts
+    seen = (moment, last.state, len(memory.sightings), confirmed, last.unchecked)
+    return *seen, *counts, repairs

@@ -42,7 +42,7 @@ class Lines(FormattableColumn[list[str]]):
 
 
 class WhyCommand(Lister):
-    """Why a query finds no host: how many are left after each filter, and what others lack.
+    """Say why a query finds no host: how many are left after each filter, and what others lack.
 
     QUERY is that of GET /allocation_candidates: 'resources=VCPU:4&required=HW_CPU_X86_AVX2'. It may
     also come from a log, or be made of a flavor and an image. With --server, Nova's databases have
@@ -251,8 +251,8 @@ def _row(step: Step, names: dict[str, str], without: int | None = None) -> tuple
 
 def _row_of_nova(step: "FilterStep") -> tuple[Any, ...]:
     near = [f"{name}: {lacks}" for name, lacks in step.nearest]
-    if not step.known:
-        near = ["not known to Trueup for this request"]
+    if step.open:
+        near.append(f"not judged: {sum(number for _, number in step.open)} of those left")
     return step.name, step.left, step.left_without or 0, _near(near, step.lost)
 
 

@@ -71,15 +71,16 @@ class AskedServer:
                 f"{self.options.max_placement_results} ([scheduler]max_placement_results): its "
                 "filters may see none of those that would pass."
             )
-        if result.unknown:
-            yield f"Not known to Trueup, and passed by every host here: {', '.join(result.unknown)}"
+        for step in result.not_judged:
+            doubts = (f"{counted(number, 'host')} ({why})" for why, number in step.open)
+            yield f"Not judged, so counted as left: {step.name} for {', '.join(doubts)}."
 
     def verdict(self, result: Filtered, candidates: int) -> str:
         """How many hosts are left, or which filter left out the last; empty: one of Placement's."""
         if not candidates:
             return ""
         if result.left:
-            most = "At most " if result.unknown else ""
+            most = "At most " if result.not_judged else ""
             return f"{most}{result.left} of {candidates} hosts with candidates are left."
         last = next(step for step in result.steps if not step.left)
         return f"No host is left after {last.name}: it leaves out the last {last.lost}."
@@ -97,14 +98,16 @@ def ask(nova_conf: Path | None, uuid: str, move: str | None) -> AskedServer:
     options, nova = scheduler_of(path)
     with closing(nova):
         try:
-            schedule = nova.schedule(uuid)
+            wanted = None if move is None else _move_of(move, nova)
+            resized = wanted is not None and wanted.flavor is not None
+            schedule = nova.schedule(uuid, resized=resized)
         except NotARequest as error:
             raise ServerRefused(f"the request spec of {uuid} cannot be read: {error}") from error
         if schedule is None:
             raise ServerRefused(f"Nova has no request spec of {uuid}: check the UUID")
-        if move is not None:
-            schedule = _moved(schedule, _move_of(move, nova), options)
     try:
+        if wanted is not None:
+            schedule = _moved(schedule, wanted, options)
         query = query_of(schedule.request, options, schedule.aggregates, schedule.hosts)
     except Refused as error:
         raise ServerRefused(

@@ -168,7 +168,7 @@ def _tell_gaps(first: Observation, job: Job) -> bool:
             f"{status.source} does not answer: {status.reason}. What it may know is left alone."
         )
     for status in coverage.behind:
-        job.note(f"{status.source}: {status.behind}. What it may know is left alone.")
+        job.note(f"{status.source}: {in_words(status.lag)}. What it may know is left alone.")
     for status in coverage.damaged:
         words = f"{counted(status.lost_rows, 'row')} cannot be read"
         job.note(f"{status.source}: {words}. What they may say is left alone.")

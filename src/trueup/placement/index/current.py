@@ -16,7 +16,7 @@ from typing import NamedTuple
 from trueup.placement import store
 from trueup.placement.index.background import BackgroundTask, short_turns
 from trueup.placement.index.view.columns import View
-from trueup.placement.index.view.foreign_writes import Residue, with_foreign_writes
+from trueup.placement.index.view.foreign_writes import NEVER, compare
 from trueup.placement.index.view.refresh import is_one_statement, load, refresh
 from trueup.placement.store import own_tables
 from trueup.placement.store.engine.availability import DatabaseError
@@ -25,6 +25,12 @@ from trueup.placement.store.engine.database import Database, Transaction
 
 _log = logging.getLogger(__name__)
 
+
+_DAMAGED = (
+    "The view of the ledger was wrong in %d places where no Placement service has written: %s. It "
+    "was loaded again. If nobody changed rows by hand, this is a defect of Trueup or of the memory."
+)
+_NAMED_MAX = 3
 
 LOAD, REFRESH, COMPARISON = "load", "refresh", "comparison"
 """Why a view was read: to load the ledger, for published changes, or for foreign writes."""
@@ -35,7 +41,7 @@ class _Kept(NamedTuple):
     vector: Vector
     """The changes that the view includes."""
     clock: int
-    """The sum of the vector's numbers."""
+    """That of the vector."""
     own_writes: int
     """`Database.published_count` before the view was read."""
 
@@ -56,7 +62,7 @@ class Index:
         self._kept: _Kept | None = None
         self._refreshes_begun = self._refreshes_ended = 0
         self._search = BackgroundTask(self._search_foreign_writes, now)
-        self._residue: Residue = {}
+        self._compared = NEVER
         self._logged: set[object] = set()
 
     def view(self) -> View:
@@ -139,13 +145,18 @@ class Index:
         try:
             with self._database.reading(snapshot=True) as tx:
                 followed = _followed(tx, kept, kept.own_writes)
-                view, self._residue = with_foreign_writes(tx, followed.view, self._residue)
+                view, self._compared, damaged = compare(
+                    tx, followed.view, followed.vector, self._compared
+                )
         except DatabaseError as error:
             if own_tables.is_missing(error):
                 return
             raise
         self._note_read(COMPARISON, began)
-        if view is not followed.view:
+        if damaged:
+            self._database.meter.view_damaged()
+            _log.error(_DAMAGED, len(damaged), ", ".join(sorted(damaged)[:_NAMED_MAX]))
+        elif view is not followed.view:
             self._database.meter.foreign_writes_found()
         # SAFETY: in a restored database the clock may be the same, and requests notice nothing.
         elif followed.vector == kept.vector:
@@ -190,4 +201,4 @@ def _loaded(tx: Transaction, own_writes: int, *, stays: bool) -> _Kept:
 
 
 def _kept(view: View, vector: Vector, own_writes: int) -> _Kept:
-    return _Kept(view, vector, sum(vector.values()), own_writes)
+    return _Kept(view, vector, store.changes.clock_of(vector), own_writes)

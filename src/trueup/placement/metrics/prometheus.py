@@ -43,6 +43,7 @@ _COUNTERS: Mapping[str, _Count] = {
     "transaction_restarts": _Count("Transactions that started again.", ("reason",)),
     "transactions_given_up": _Count("Transactions that met other writers at every attempt."),
     "view_foreign_writes": _Count("Comparisons that found writes of another service."),
+    "view_damaged": _Count("Comparisons that found a view wrong where no service has written."),
     "candidates_searches": _Count("Searches for candidates, by result.", ("result",)),
     "candidates_empty": _Count(
         "Searches without a candidate, by the deciding filter.", ("reason",)
@@ -151,6 +152,9 @@ class PrometheusMeter(Meter):
 
     def foreign_writes_found(self) -> None:
         self._counters["view_foreign_writes"].inc()
+
+    def view_damaged(self) -> None:
+        self._counters["view_damaged"].inc()
 
     def candidates_found(self, count: int, limited_by: str | None) -> None:
         self._counters["candidates_searches"].labels("some" if count else "none").inc()

@@ -44,6 +44,7 @@ def serving(
     at: ListenAt,
     count: Callable[[CandidateRequest, View], Fits],
     log: Path | None = None,
+    load_of: Callable[[Path], object] | None = None,
 ) -> Iterator[int]:
     """Serve the ledger of placement.conf, or another one, and a log; yields the port.
 
@@ -59,7 +60,7 @@ def serving(
     with closing(why.open_ledger(words, database_url)) as database:
         with why.reading(database) as tx:
             browsing.count_trees(tx)
-        site = Site(database, hosts, version("trueup"), count, log)
+        site = Site(database, hosts, version("trueup"), count, log, load_of)
         with server.serving(address, at.port, site.answer) as port:
             yield port
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes: the targets that a step may change. Nothing else writes to a cloud."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 
 from msgspec.structs import replace
@@ -18,6 +18,7 @@ from trueup.reconcile.changes import (
 from trueup.reconcile.changes.provider_parts import AGGREGATES, INVENTORIES, TRAITS
 from trueup.reconcile.changes.target import Found, Reply, TargetKind
 from trueup.reconcile.facts import Provider
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.steps import (
     AggregatesOf,
@@ -111,21 +112,36 @@ def version_after(change: Change) -> Version | None:
     return _KINDS[type(change.target)].version_after(change)
 
 
-def not_restorable(step: Step, providers: Mapping[str, Provider]) -> str:
-    """Why a step could not be undone, in words: no API accepts what it changes.
+def not_restorable(step: Step, providers: Mapping[str, Provider]) -> Reason | None:
+    """Why a step could not be undone: no API accepts what it changes; None for nearly every step.
 
-    It is empty for nearly every step. `providers` are those of the facts behind the step.
+    `providers` are those of the facts behind the step.
     """
-    for held in (held_in(change.before) for change in step.changes):
-        if words := allocations.without_inventory(held, providers):
-            return f"{words} now, which has no inventory of it, and Placement takes no such amount"
-    return ""
+    return next(
+        (
+            because("held-without-inventory", consumer=consumer, provider=provider, held=held)
+            for change in step.changes
+            for consumer, provider, held in allocations.without_inventory(
+                held_in(change.before), providers
+            )
+        ),
+        None,
+    )
 
 
-def permanent(change: Change) -> str:
-    """Why a change can never be undone, in words; empty for nearly every change."""
+def permanent_in(steps: Iterable[Step]) -> Reason | None:
+    """Why one of these steps can never be taken back once it is done; or None.
+
+    An undo of the others is refused then, too.
+    """
+    reasons = (permanent(change) for step in steps for change in step.changes)
+    return next(filter(None, reasons), None)
+
+
+def permanent(change: Change) -> Reason | None:
+    """Why a change can never be undone; None for nearly every change."""
     is_deletion = isinstance(change.target, ServiceRecord) and change.after is None
-    return compute_services.NOT_MADE if is_deletion else ""
+    return compute_services.NOT_MADE_AGAIN if is_deletion else None
 
 
 def noun(change: Change) -> str:

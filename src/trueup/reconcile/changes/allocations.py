@@ -2,7 +2,7 @@
 """Allocations of one or several consumers: written with their generations, in one request."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -41,7 +41,7 @@ def write(change: Change, cloud: Cloud) -> Reply:
     other write changes the generation, so a write at that generation is guarded too.
     """
     reply = _send(change, cloud)
-    if reply.accepted or not reply.definite or not _EMPTY.search(reply.reason):
+    if reply.accepted or not reply.definite or _number_in(_EMPTY, reply) is None:
         return reply
     left = _generations_left(change, reply, cloud)
     if any(cloud.placement.holding(consumer).allocations is not None for consumer in left):
@@ -51,16 +51,15 @@ def write(change: Change, cloud: Cloud) -> Reply:
 
 def without_inventory(
     held: Mapping[str, Allocations | None], providers: Mapping[str, Provider]
-) -> str:
-    """In words: the first amount of a class that its provider has no inventory of."""
-    found = (
-        f"{consumer} holds {name}={amount} of {provider}"
+) -> Iterator[tuple[str, str, str]]:
+    """The consumers that hold a class of a provider without inventory of it, and the amount."""
+    return (
+        (consumer, provider, f"{name}={amount}")
         for consumer, allocations in held.items()
         for provider, row in (allocations.amounts if allocations else {}).items()
         for name, amount in row.items()
         if provider in providers and name not in providers[provider].inventories
     )
-    return next(found, "")
 
 
 def version_after(change: Change) -> Version:
@@ -105,7 +104,7 @@ def _ask(consumer: str, change: Change, cloud: Cloud) -> Reply:
 
 
 def _number_in(words: re.Pattern[str], reply: Reply) -> int | None:
-    found = words.search(reply.reason)
+    found = words.search(str(reply.reason.fields["words"])) if reply.reason else None
     return int(found[1]) if found else None
 
 

@@ -3,17 +3,15 @@
 
 from typing import Any
 
-from trueup.reconcile.changes.target import Found, Reply, reply_of
+from trueup.reconcile.changes.target import NOT_AS_PLANNED, Found, Reply, reply_of
+from trueup.reconcile.reasons import because
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.nova.contract import ServiceSettings
 from trueup.reconcile.steps import Change, ServiceFields, ServiceRecord, Version, digest
 
 OK, NO_CONTENT = 200, 204
-NOT_MADE = (
-    "Nova cannot make a compute service again: start nova-compute on that host, which registers "
-    "itself and makes its providers"
-)
+NOT_MADE_AGAIN = because("service-not-made-again")
 
 
 def read(target: ServiceRecord, cloud: Cloud) -> Found:
@@ -36,9 +34,9 @@ def write(change: Change, cloud: Cloud) -> Reply:
     """
     assert isinstance(change.target, ServiceRecord)
     if change.before is None:
-        return Reply(False, sent=False, reason=NOT_MADE)
+        return Reply(False, sent=False, reason=NOT_MADE_AGAIN)
     if read(change.target, cloud).version != change.version:
-        return Reply(False, sent=False, reason="the service was changed since")
+        return NOT_AS_PLANNED
     after = change.after
     if after is None:
         response = _services(cloud).delete(change.target.host)

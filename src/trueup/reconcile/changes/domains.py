@@ -4,8 +4,9 @@
 A definition that is removed leaves the disks where they are.
 """
 
-from trueup.reconcile.changes.target import Found, Reply
+from trueup.reconcile.changes.target import NOT_AS_PLANNED, Found, Reply
 from trueup.reconcile.facts import LIBVIRT
+from trueup.reconcile.reasons import because
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.libvirt import Hypervisors
@@ -29,14 +30,15 @@ def write(change: Change, cloud: Cloud) -> Reply:
     target = change.target
     assert isinstance(target, DomainDefinition)
     if read(target, cloud).version != change.version:
-        return Reply(False, sent=False, reason="the definition was changed since")
+        return NOT_AS_PLANNED
     if change.after is None:
-        reason = _hypervisors(cloud).undefine(target.host, target.domain, target.discards)
-        version = None if reason else version_after(change)
-        return Reply(not reason, reason=reason, version=version)
-    assert isinstance(change.after, DomainText)
-    reason = _hypervisors(cloud).define(target.host, change.after.xml)
-    return Reply(not reason, reason=reason)
+        words = _hypervisors(cloud).undefine(target.host, target.domain, target.discards)
+    else:
+        assert isinstance(change.after, DomainText)
+        words = _hypervisors(cloud).define(target.host, change.after.xml)
+    if words:
+        return Reply(False, reason=because("answer", words=words))
+    return Reply(True, version=version_after(change))
 
 
 def version_after(change: Change) -> Version | None:

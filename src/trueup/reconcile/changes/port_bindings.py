@@ -3,6 +3,7 @@
 
 from trueup.reconcile.changes.target import Found, Reply, reply_of
 from trueup.reconcile.facts import NEUTRON
+from trueup.reconcile.reasons import because
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
 from trueup.reconcile.sources.http import is_own_error
@@ -31,7 +32,9 @@ def write(change: Change, cloud: Cloud) -> Reply:
         return reply_of(response, OK)
     except AccessDenied as denied:
         # Neutron's policy decides for each port: it refuses this port, and other steps go on.
-        return Reply(False, reason=denied.reason, own=is_own_error(response))
+        return Reply(
+            False, reason=because("answer", words=denied.reason), own=is_own_error(response)
+        )
 
 
 def version_after(change: Change) -> None:

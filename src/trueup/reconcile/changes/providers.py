@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from trueup.reconcile.changes.target import Found, Reply, reply_of
+from trueup.reconcile.changes.target import NOT_AS_PLANNED, Found, Reply, reply_of
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.steps import Change, ProviderFields, ProviderNode, Version, digest
 
@@ -35,7 +35,7 @@ def write(change: Change, cloud: Cloud) -> Reply:
     uuid = change.target.provider
     found = read(change.target, cloud)
     if found.version != change.version or found.state != change.before:
-        return Reply(False, sent=False, reason="the provider was changed since")
+        return NOT_AS_PLANNED
     after = change.after
     version = version_after(change)
     path = f"/resource_providers/{uuid}"

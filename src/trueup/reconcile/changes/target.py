@@ -4,6 +4,7 @@
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import AccessDenied
 from trueup.reconcile.sources.http import REQUEST_ID, detail, error_code, is_own_error
@@ -25,7 +26,7 @@ class Found:
 class Reply:
     """What a service answered to a write.
 
-    `sent` is False if we refused the write ourselves, before anything was sent. `definite`: if the
+    `sent` is False if nothing was sent, as when the target is not as planned. `definite`: if the
     write was not accepted, no part of it was or will be done. Otherwise only the target shows
     whether it was. `finished`: a part that was not done by then will never be done. `version` is
     the version that an accepted write left. `conflict`: another write, not necessarily to this
@@ -36,7 +37,7 @@ class Reply:
     accepted: bool
     definite: bool = True
     finished: bool = True
-    reason: str = ""
+    reason: Reason | None = None
     request_id: str = ""
     version: Version | None = None
     conflict: bool = False
@@ -48,6 +49,10 @@ class Reply:
     def refused_by_service(self) -> bool:
         """Whether the service itself refused it."""
         return self.sent and self.definite and self.own
+
+
+# The target was changed since it was planned, so nothing was sent.
+NOT_AS_PLANNED = Reply(False, sent=False)
 
 
 def reply_of(response: Any, success: int, version: Version | None = None) -> Reply:
@@ -67,7 +72,7 @@ def reply_of(response: Any, success: int, version: Version | None = None) -> Rep
         False,
         definite=400 <= status < 500,
         finished=400 <= status <= 500,
-        reason=detail(response),
+        reason=because("answer", words=detail(response)),
         request_id=request_id,
         own=is_own_error(response),
         conflict=status == 409 and error_code(response) == CONCURRENT_UPDATE,

@@ -6,7 +6,7 @@ from typing import Any
 
 from trueup.reconcile.changes import allocations
 from trueup.reconcile.changes.provider_parts import documents, fields_by_class
-from trueup.reconcile.changes.target import Found, Reply, reply_of
+from trueup.reconcile.changes.target import NOT_AS_PLANNED, Found, Reply, reply_of
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import AccessDenied
 from trueup.reconcile.steps import (
@@ -50,7 +50,7 @@ def write(change: Change, cloud: Cloud) -> Reply:
     stocks = {uuid: _stock(uuid, cloud) for uuid in change.target.providers}
     for uuid, stock in stocks.items():
         if (digest(stock.inventories) if stock else None) != change.version[uuid]:
-            return Reply(False, sent=False, reason=f"the inventories of {uuid} were changed since")
+            return NOT_AS_PLANNED
     typed = allocations.typed(change, cloud)
     body: dict[str, Any] = {
         "inventories": {

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from trueup.reconcile.changes import providers
 from trueup.reconcile.changes.provider_parts import AGGREGATES, INVENTORIES, TRAITS, documents
-from trueup.reconcile.changes.target import Found, Reply, reply_of
+from trueup.reconcile.changes.target import NOT_AS_PLANNED, Found, Reply, reply_of
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.steps import (
     Aggregates,
@@ -51,7 +51,7 @@ def write(change: Change, cloud: Cloud) -> Reply:
     assert isinstance(change.target, WholeProvider)
     found = read(change.target, cloud)
     if found.version != change.version or found.state != change.before:
-        return Reply(False, sent=False, reason="the provider was changed since")
+        return NOT_AS_PLANNED
     if change.after is None:
         return _deleted(change.target.provider, cloud)
     assert isinstance(change.after, ProviderContents)

@@ -293,9 +293,10 @@ class HypervisorReplies:
         self._replies: dict[str, HostDomains] = {}
 
     def ask(self, nodes: Iterable[ComputeNode]) -> None:
-        """Ask for the domains on the hosts of these nodes."""
+        """Ask for the domains on the hosts of these nodes, if those have any."""
         if self._cloud.hypervisors is not None:
-            hosts = {row.host for row in nodes if not row.deleted} - self._replies.keys()
+            there = {row.host for row in nodes if not row.deleted and row.is_of_libvirt}
+            hosts = there - self._replies.keys()
             replies = self._cloud.hypervisors.domains(sorted(hosts))
             self._replies |= {reply.host: reply for reply in replies}
 

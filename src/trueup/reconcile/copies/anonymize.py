@@ -16,6 +16,7 @@ from typing import Any, TypeVar, cast
 
 from trueup.reconcile import facts as kinds
 from trueup.reconcile.facts import Facts
+from trueup.reconcile.reasons import Reason
 
 # Sources that every cloud has: their names identify no cloud.
 KNOWN_SOURCES = frozenset({"Placement", "Nova's API database", "Nova's API", "Neutron", "libvirt"})
@@ -217,7 +218,9 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
 # Fields with text that does not identify a cloud.
 KEPT: Mapping[type, frozenset[str]] = {
     kinds.Facts: frozenset({"traits_read"}),
-    kinds.SourceStatus: frozenset({"read_via", "behind"}),
+    kinds.SourceStatus: frozenset({"read_via", "lag"}),
+    # Only the lag of a cell, which has ages.
+    Reason: frozenset({"name", "fields", "causes"}),
     kinds.Unread: frozenset({"table", "row", "column"}),
     kinds.Unsupported: frozenset({"what"}),
     kinds.Provider: frozenset({"inventories", "traits"}),
@@ -225,7 +228,7 @@ KEPT: Mapping[type, frozenset[str]] = {
     kinds.Allocations: frozenset({"consumer_type"}),
     kinds.Flavor: frozenset({"extra_specs"}),
     kinds.PciRequest: frozenset({"alias", "numa_policy", "specs"}),
-    kinds.NumaCell: frozenset({"cpu_policy", "thread_policy"}),
+    kinds.NumaCell: frozenset({"cpu_policy", "thread_policy", "page_size"}),
     kinds.NumaTopology: frozenset({"emulator_threads_policy", "cells"}),
     kinds.AssignedResource: frozenset({"resource_class"}),
     kinds.Instance: frozenset(

@@ -13,6 +13,7 @@ import msgspec
 from trueup.reconcile import changes, files
 from trueup.reconcile.changes import Reply
 from trueup.reconcile.facts import Allocations
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.steps import (
     Aggregates,
@@ -56,7 +57,7 @@ class CopyRefused(Exception):
     """Placement refused a part of the copy; the parts before it were written."""
 
     part: str
-    reason: str
+    reason: Reason | None
 
 
 @dataclass(eq=False)
@@ -231,7 +232,8 @@ def _name_customs(copy: LedgerCopy, cloud: Cloud) -> None:
         for name in sorted(name for name in names if name.startswith(_CUSTOM)):
             response = cloud.placement.send("PUT", f"{path}/{name}", None)
             if response.status_code not in (201, 204):
-                raise CopyRefused(f"{path}/{name}", f"HTTP {response.status_code}")
+                answer = because("answer", words=f"HTTP {response.status_code}")
+                raise CopyRefused(f"{path}/{name}", answer)
 
 
 def _create(provider: ProviderCopy, cloud: Cloud) -> None:

@@ -11,7 +11,7 @@ from itertools import chain
 from trueup.reconcile.expected import NotOurs, Share, Unknown, held_of
 from trueup.reconcile.facts import Facts
 from trueup.reconcile.reasons import Reason, because
-from trueup.reconcile.remedies.full_replace import replaced, replacing
+from trueup.reconcile.remedies.full_replace import amounts_verdict, full_replace
 from trueup.reconcile.rules.claims import Doubled, OnHost, OnTwoHosts, claim_of, claims, elsewhere
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
@@ -35,7 +35,7 @@ SCOPE = Scope.SELECTION
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Settled instances that hold two hosts' resources without a move, or twice of their own."""
     for claim in chain(claims(facts, OnTwoHosts), claims(facts, Doubled)):
-        verdict = replacing(NAME, Severity.MEDIUM, claim, facts)
+        verdict = amounts_verdict(NAME, Severity.MEDIUM, claim, facts)
         if isinstance(verdict, Finding) and (strange := _strange(claim, facts)):
             # SAFETY: nothing known of the instance requests them, so another service may have.
             reason = because("classes-elsewhere-unexplained", classes=tuple(strange))
@@ -61,4 +61,4 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     claim = claim_of(finding.subject.uuid, facts)
     if not isinstance(claim, OnTwoHosts | Doubled):
         return because("right-now-not-doubled")
-    return replaced(claim, finding, facts)
+    return full_replace(claim, finding, facts)

@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from trueup.reconcile.facts import Domain, Facts, Instance
 from trueup.reconcile.reasons import Reason, because
-from trueup.reconcile.remedies.domain_removal import left_to_nova, undefining_steps
+from trueup.reconcile.remedies.domain_removal import domain_removals, left_to_nova
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
@@ -55,7 +55,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     runs = any(domain.active for domain in facts.domains_of.get(instance.uuid, ()) if domain.ours)
     if not runs and (reason := left_to_nova(instance, facts)):
         return reason
-    return undefining_steps(finding, instance, facts)
+    return domain_removals(finding, instance, facts)
 
 
 def _judge(

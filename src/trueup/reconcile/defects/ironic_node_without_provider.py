@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from trueup.reconcile.facts import ComputeNode, Facts
 from trueup.reconcile.reasons import Reason, because
-from trueup.reconcile.rules.bare_metal import IRONIC
-from trueup.reconcile.rules.nodes import is_up, newly_made, node_evidence, nodes_without_provider
+from trueup.reconcile.rules.bare_metal import IRONIC, newly_down
+from trueup.reconcile.rules.nodes import newly_made, node_evidence, nodes_without_provider
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
     AuditOptions,
@@ -35,7 +35,7 @@ SCOPE = Scope.SELECTION
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Ironic's nodes whose uuid and name no provider has."""
     every = [row for row in facts.compute_nodes if row.hypervisor == IRONIC]
-    down = {row.cell: row.host for row in every if not is_up(row, facts)}
+    down = {row.cell: row.host for row in every if newly_down(row, facts, options)}
     for node in nodes_without_provider(facts):
         if node.hypervisor != IRONIC or len(facts.nodes_by_uuid[node.uuid]) > 1:
             continue

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from trueup.reconcile.facts import Facts, Provider
 from trueup.reconcile.reasons import Reason, because
-from trueup.reconcile.rules.bare_metal import IRONIC
+from trueup.reconcile.rules.bare_metal import IRONIC, newly_down, peer_of
 from trueup.reconcile.rules.nodes import is_up, judged_hosts, node_evidence
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
@@ -35,15 +35,14 @@ SCOPE = Scope.SELECTION
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Ironic's nodes that are reserved and unused while their nova-compute is down."""
     nodes = frozenset((row.cell, row.host, row.node) for row in facts.alive.values())
-    every = [row for row in facts.compute_nodes if row.hypervisor == IRONIC]
-    up = {row.cell: row.host for row in every if is_up(row, facts)}
     for node, provider in judged_hosts(facts):
         if node.hypervisor != IRONIC or is_up(node, facts) or not _reserved(provider):
             continue
         if provider.uuid in facts.used or (node.cell, node.host, node.node) in nodes:
             continue
         subject = Subject("provider", provider.uuid)
-        if peer := up.get(node.cell):
+        peer = peer_of(node.cell, node.host, facts)
+        if peer and newly_down(node, facts, options):
             reason = because("reserved-node-taken-over", node=node.node, peer=peer)
             yield LeftAlone(subject, node.host, reason)
             continue
@@ -53,6 +52,9 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """None. SAFETY: only Ironic knows whether the node is being cleaned or in maintenance."""
+    node = facts.nodes_by_uuid[finding.subject.uuid][0]
+    if peer := peer_of(node.cell, node.host, facts):
+        return because("reserved-node-kept", host=node.host, node=node.node, peer=peer)
     return because("start-frees-node", host=finding.where)
 
 

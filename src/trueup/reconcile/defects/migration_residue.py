@@ -14,10 +14,10 @@ from trueup.reconcile.expected import Unknown, agrees
 from trueup.reconcile.facts import Allocations, Amounts, Facts, InstanceRecord, last_change
 from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.remedies.full_replace import (
+    amounts_verdict,
+    full_replace,
     guests_on,
     moves_evidence,
-    replaced,
-    replacing,
     running_source,
     same_status,
     sources_down,
@@ -68,7 +68,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     claim = claim_of(finding.subject.uuid, facts)
     if isinstance(claim, OnHostOfMove):
         moves = moved_between(claim, facts).values()
-        return replaced(claim, finding, facts, same_status(moves))
+        return full_replace(claim, finding, facts, same_status(moves))
     if not isinstance(claim, HeldByMigration):
         return because("not-settled-now-moves")
     right = _right(claim, facts)
@@ -96,7 +96,9 @@ def _left(claim: HeldByMigration, facts: Facts) -> frozenset[str]:
 def _judge_own(claim: OnHostOfMove, facts: Facts) -> Verdict:
     """Judge an instance whose own consumer holds resources of both hosts of a move."""
     moves = moved_between(claim, facts).values()
-    verdict = replacing(NAME, Severity.MEDIUM, claim, facts, {"migrations": moves_evidence(moves)})
+    verdict = amounts_verdict(
+        NAME, Severity.MEDIUM, claim, facts, {"migrations": moves_evidence(moves)}
+    )
     if isinstance(verdict, Unchecked):
         return verdict
     return replace(verdict, since=last_change(moves))

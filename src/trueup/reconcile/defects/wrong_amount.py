@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from trueup.reconcile.facts import Facts
 from trueup.reconcile.reasons import Reason, because
-from trueup.reconcile.remedies.full_replace import replaced, replacing
+from trueup.reconcile.remedies.full_replace import amounts_verdict, full_replace
 from trueup.reconcile.rules.claims import WrongAmount, claim_of, claims
 from trueup.reconcile.steps import Step
 from trueup.reconcile.verdicts import (
@@ -35,7 +35,7 @@ _ROOT_DISK = {True: "a volume", False: "on its host", None: "not shown by Nova's
 def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
     """Settled instances that hold a wrong amount of their own host, and nothing of other hosts."""
     for claim in claims(facts, WrongAmount):
-        yield replacing(NAME, Severity.HIGH, claim, facts, _asked_for(claim))
+        yield amounts_verdict(NAME, Severity.HIGH, claim, facts, _asked_for(claim))
 
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
@@ -43,7 +43,7 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     claim = claim_of(finding.subject.uuid, facts)
     if not isinstance(claim, WrongAmount):
         return because("amount-right-now")
-    return replaced(claim, finding, facts)
+    return full_replace(claim, finding, facts)
 
 
 def _asked_for(claim: WrongAmount) -> dict[str, str | None]:

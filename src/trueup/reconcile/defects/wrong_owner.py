@@ -44,7 +44,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
             continue
         instance = claim.instance
         subject, where = Subject("instance", instance.uuid), claim.provider.name
-        if reason := _obstacle(claim, counted_for, facts):
+        if reason := _obstacle(claim, counted_for):
             yield Unchecked(
                 subject,
                 where,
@@ -82,7 +82,7 @@ def _of_others(facts: Facts) -> Iterator[str]:
             yield uuid
 
 
-def _obstacle(claim: OnHost, counted_for: Owner, facts: Facts) -> Reason | None:
+def _obstacle(claim: OnHost, counted_for: Owner) -> Reason | None:
     """Why the owner of the instance, or its claim, is not certain; or None."""
     if not (counted_for.project and counted_for.user):
         return because("owner-row-gone")

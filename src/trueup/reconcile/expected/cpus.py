@@ -2,6 +2,7 @@
 """VCPU and PCPU: which CPUs of an instance are dedicated, according to flavor and image."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from trueup.reconcile.expected.parts import ExpectedAllocation, Unknown
 from trueup.reconcile.facts import Amounts, Flavor, Instance
@@ -19,27 +20,46 @@ def is_true(word: str | None) -> bool:
     return word is not None and word.strip().lower() in _TRUE
 
 
+@dataclass(frozen=True, slots=True)
+class CpuPolicy:
+    """The CPU policy of a server, its dedicated CPUs by number, and the policy of its emulator."""
+
+    name: str | None
+    dedicated: frozenset[int] = frozenset()
+    emulator: str | None = None
+
+
+def cpu_policy(flavor: Flavor, image: Mapping[str, str]) -> CpuPolicy | Unknown:
+    """The CPU policy that flavor and image ask for."""
+    policy = _policy(flavor, image)
+    if isinstance(policy, Unknown):
+        return policy
+    if policy not in ("dedicated", "mixed"):
+        return CpuPolicy(policy)
+    emulator = flavor.extra_specs.get("hw:emulator_threads_policy") or None
+    if emulator not in (None, "isolate", "share"):
+        return Unknown(because("emulator-policy-unknown", policy=emulator))
+    if policy == "dedicated":
+        return CpuPolicy(policy, frozenset(range(flavor.vcpus)), emulator)
+    pinned = _pinned_of_mixed(flavor, image)
+    return pinned if isinstance(pinned, Unknown) else CpuPolicy(policy, pinned, emulator)
+
+
 def dedicated_cpus(flavor: Flavor, image: Mapping[str, str]) -> Mapping[str, int] | Unknown:
     """The VCPU and PCPU amounts that the CPU policy requests; empty if all CPUs are shared.
 
     With policy `dedicated` there is only PCPU, with `mixed` both. Isolated emulator threads add one
     PCPU.
     """
-    policy = _policy(flavor, image)
+    policy = cpu_policy(flavor, image)
     if isinstance(policy, Unknown):
         return policy
-    if policy not in ("dedicated", "mixed"):
+    if policy.name not in ("dedicated", "mixed"):
         return {}
-    emulator = flavor.extra_specs.get("hw:emulator_threads_policy") or None
-    if emulator not in (None, "isolate", "share"):
-        return Unknown(because("emulator-policy-unknown", policy=emulator))
-    isolated = 1 if emulator == "isolate" else 0
-    if policy == "dedicated":
-        return {"PCPU": flavor.vcpus + isolated}
-    pinned = _pinned_of_mixed(flavor, image)
-    if isinstance(pinned, Unknown):
+    pinned = {"PCPU": len(policy.dedicated) + (policy.emulator == "isolate")}
+    if policy.name == "dedicated":
         return pinned
-    return {"VCPU": flavor.vcpus - len(pinned), "PCPU": len(pinned) + isolated}
+    return {"VCPU": flavor.vcpus - len(policy.dedicated)} | pinned
 
 
 def pinned_otherwise(instance: Instance, wanted: ExpectedAllocation) -> Reason | None:

@@ -50,9 +50,7 @@ def interfaces_of(
         elif not inside.issuperset(row.address.lower() for row in found):
             return frozenset()
     specs = (spec for request in requests for spec in request.specs)
-    return _named(found) or frozenset(
-        spec["parent_ifname"] for spec in specs if spec.get("parent_ifname")
-    )
+    return _named(found) or frozenset(name for spec in specs if (name := spec.get("parent_ifname")))
 
 
 def _named(devices: Iterable[PciDevice]) -> frozenset[str]:

@@ -51,8 +51,8 @@ class SourceStatus:
 
     `read_via` is `database`, `API` or `export`; `answered_at` is when its answer was complete.
     `unread` lists the first values that could not be understood, `unread_rows` counts all of them,
-    and `lost_rows` counts the rows that are missing as a whole. `behind` says why its answer may be
-    outdated, as that of a replica; empty: it is current.
+    and `lost_rows` counts the rows that are missing as a whole. `lag` says why its answer may be
+    outdated, as that of a replica; None: it is current.
     """
 
     source: str
@@ -65,7 +65,7 @@ class SourceStatus:
     unread_rows: int = 0
     lost_rows: int = 0
     unsupported: tuple[Unsupported, ...] = ()
-    behind: str = ""
+    lag: Reason | None = None
 
     @property
     def partial(self) -> bool:
@@ -91,7 +91,7 @@ class Coverage:
     @property
     def behind(self) -> tuple[SourceStatus, ...]:
         """Sources whose answer may be outdated."""
-        return tuple(status for status in self.sources if status.answered and status.behind)
+        return tuple(status for status in self.sources if status.answered and status.lag)
 
     @property
     def complete(self) -> bool:
@@ -108,7 +108,7 @@ class Coverage:
                     for status in self.damaged
                 ),
                 *(
-                    because("source-behind", source=status.source, behind=status.behind)
+                    because("source-behind", status.lag, source=status.source)
                     for status in self.behind
                 ),
             )

@@ -32,6 +32,7 @@ from trueup.reconcile.facts.providers import Amounts, Holding, Owner, Provider
 from trueup.reconcile.facts.records import InstanceRecord
 from trueup.reconcile.facts.trees import BrokenTree, broken_trees
 from trueup.reconcile.facts.uuids import canonical_uuid
+from trueup.reconcile.reasons import Reason
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -212,9 +213,9 @@ class Facts:
         return {row.uuid: row.name for row in self.providers.values()}
 
     @cached_property
-    def cells_behind(self) -> Mapping[str, str]:
+    def cells_behind(self) -> Mapping[str, Reason | None]:
         """The cells whose answer may be outdated: uuid → reason."""
-        behind = {row.source: row.behind for row in self.coverage.behind}
+        behind = {row.source: row.lag for row in self.coverage.behind}
         return {uuid: behind[name] for uuid, name in self.cells.items() if name in behind}
 
     @cached_property
@@ -279,7 +280,7 @@ class Facts:
         silent = {kind.what for row in asked for kind in row.unsupported}
         hosts = self.hypervisors_asked
         if hosts is None:
-            hosts = frozenset(row.host for row in self.compute_nodes)
+            hosts = frozenset(row.host for row in self.compute_nodes if row.is_of_libvirt)
         return frozenset(host for host in hosts if DOMAINS_OF.format(host) not in silent)
 
     @cached_property

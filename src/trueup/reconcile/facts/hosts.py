@@ -4,6 +4,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from unicodedata import combining, normalize
 
 from trueup.reconcile.facts.numa import HostTopology
 
@@ -12,8 +13,13 @@ SERVICE_DOWN_AFTER = timedelta(seconds=60)
 
 
 def as_compared(name: str) -> str:
-    """A name as databases on MySQL compare it: without case, and without spaces at its end."""
+    """A name as databases on MySQL compare it: without case, accents, and spaces at its end."""
+    if not name.isascii():
+        name = "".join(one for one in normalize("NFD", name) if not combining(one))
     return name.rstrip(" ").casefold()
+
+
+_OF_OTHER_DRIVERS = frozenset({"ironic", "vmware vcenter server", "hyperv", "zvm", "powervm"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +42,15 @@ class ComputeNode:
     created_at: datetime | None = None
     address: str = ""
     numa: HostTopology | None = None
+
+    @property
+    def is_of_libvirt(self) -> bool:
+        """Whether its guests may be domains of libvirt on its host.
+
+        The types are those of Nova's other drivers. On a controller, nova-compute for bare metal
+        runs beside a libvirt that has none of its instances.
+        """
+        return self.hypervisor.casefold() not in _OF_OTHER_DRIVERS
 
 
 @dataclass(frozen=True, slots=True)

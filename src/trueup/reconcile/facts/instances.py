@@ -38,7 +38,7 @@ class PciRequest:
     alias: str | None = None
     requester: str | None = None
     numa_policy: str | None = None
-    specs: tuple[Mapping[str, str], ...] = ()
+    specs: tuple[Mapping[str, str | None], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,7 @@ class NumaCell:
     """One virtual NUMA node: `processors` are shared, `pinned` are dedicated; memory in MiB.
 
     `host_processors` are those of the host that it is pinned to, also for emulator threads.
+    `page_size` is in KiB, or `small`, `large` or `any`; None: its memory may be overcommitted.
     """
 
     number: int
@@ -55,6 +56,7 @@ class NumaCell:
     cpu_policy: str | None = None
     thread_policy: str | None = None
     host_processors: tuple[int, ...] = ()
+    page_size: int | str | None = None
 
 
 @dataclass(frozen=True, slots=True)

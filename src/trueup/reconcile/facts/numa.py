@@ -22,7 +22,8 @@ class MemoryPages:
 class HostCell:
     """A NUMA cell of a host: the processors for shared and for dedicated CPUs, and its memory.
 
-    `pinned` are the dedicated ones that are in use, `cpus_used` the number of shared ones.
+    `pinned` are the dedicated ones that are in use, `cpus_used` the number of shared ones. The
+    processors of one core are `siblings`. `networks`: it is near to certain networks.
     """
 
     number: int
@@ -33,6 +34,14 @@ class HostCell:
     memory_used_mb: int = 0
     pinned: frozenset[int] = frozenset()
     pages: tuple[MemoryPages, ...] = ()
+    siblings: tuple[frozenset[int], ...] = ()
+    socket: int | None = None
+    networks: bool = False
+
+    @property
+    def cores(self) -> tuple[frozenset[int], ...]:
+        """The processors of each core."""
+        return self.siblings or tuple(frozenset({cpu}) for cpu in sorted(self.dedicated))
 
     @property
     def free_dedicated(self) -> frozenset[int]:

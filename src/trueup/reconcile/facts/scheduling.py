@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from trueup.reconcile.facts.hosts import ComputeService, HostAggregate
-from trueup.reconcile.facts.instances import Flavor
+from trueup.reconcile.facts.instances import Flavor, NumaTopology, PciRequest
+from trueup.reconcile.facts.numa import HostTopology
 
 # The filters that Nova enables by default.
 DEFAULT_FILTERS = (
@@ -35,8 +36,8 @@ class ScheduleRequest:
     """A request to Nova's scheduler: a row of `request_specs`, with its server group.
 
     `image` are the properties of the image, as text. `ignored` hosts may not be chosen; one of the
-    `forced_hosts` and `forced_nodes` must be. Only hosts in `cell` may be chosen. `numa` and `pci`
-    say that the request has a NUMA topology, or PCI devices.
+    `forced_hosts` and `forced_nodes` must be. Only hosts in `cell` may be chosen. `unread`
+    are filters whose input for this request is not known.
     """
 
     instance: str
@@ -53,8 +54,9 @@ class ScheduleRequest:
     forced_nodes: tuple[str, ...] = ()
     cell: str | None = None
     group: ServerGroup | None = None
-    numa: bool = False
-    pci: bool = False
+    numa: NumaTopology | None = None
+    devices: tuple[PciRequest, ...] = ()
+    unread: frozenset[str] = frozenset()
 
 
 def named_instances(request: ScheduleRequest) -> frozenset[str]:
@@ -69,7 +71,8 @@ class SchedulerHost:
     """A compute node as the scheduler sees it.
 
     A flavor may ask for `attributes` by name; `supported` are (architecture, hypervisor, mode).
-    `instances` are the instances on the host that are in the request's group or hints.
+    `instances` are the instances on the host that are in the request's group or hints. `numa` and
+    `pools` (of PCI devices) are read if the request needs them; `pools` is None if they cannot be.
     """
 
     uuid: str
@@ -84,6 +87,8 @@ class SchedulerHost:
     stats: Mapping[str, Any] = field(default_factory=dict)
     supported: tuple[tuple[str, ...], ...] = ()
     instances: frozenset[str] = frozenset()
+    numa: HostTopology | None = None
+    pools: tuple[Mapping[str, Any], ...] | None = ()
 
 
 @dataclass(frozen=True, slots=True)

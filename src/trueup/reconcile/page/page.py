@@ -81,8 +81,9 @@ class SeverityCount:
 class Page:
     """Everything on the page, in its order. `origin` says what was audited, `version` by what.
 
-    `history` and `trends` are of the rounds of a watch, `returns` what came back in them. `reasons`
-    counts what has each reason, by verdict and by the name of the reason.
+    `history` and `trends` are of the rounds of a watch, `returns` what came back in them, and
+    `repairs` what its repairs do. `reasons` counts what has each reason, by verdict and by the name
+    of the reason.
     """
 
     taken_at: datetime
@@ -108,6 +109,7 @@ class Page:
     history: Plot | None = None
     trends: tuple[Trend, ...] = ()
     returns: tuple[str, ...] = ()
+    repairs: str = ""
 
 
 def page_of(
@@ -202,14 +204,14 @@ def _source(row: SourceStatus) -> CoverageRow:
         source=row.source,
         state=(
             "silent" if not row.answered
-            else "behind" if row.behind
+            else "behind" if row.lag
             else "partly" if row.partial
             else "answered"
         ),
         answered_at=row.answered_at,
         read_via=row.read_via,
         rows=row.rows,
-        gaps=tuple((({"behind": row.behind} if row.behind else {}) | gaps_of(row)).items()),
+        gaps=tuple((({"behind": in_words(row.lag)} if row.lag else {}) | gaps_of(row)).items()),
     )  # fmt: skip
 
 

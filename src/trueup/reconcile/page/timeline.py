@@ -83,7 +83,7 @@ def _events(journal: Journal) -> Iterator[Event]:
         yield Event(plan.first_at, "audit", f"first observation of plan {name}")
         yield Event(plan.made_at, "plan", f"plan {name}: {steps}")
     kind: EventKind = "undo" if plan.undoes else "run"
-    by = "@".join(filter(None, (journal.origin.user, journal.origin.host)))
+    by = ", ".join(dict.fromkeys(one.account for one in journal.origins))
     results = Counter(step_result(step, journal) for step in plan.steps)
     ended = ", ".join(f"{results[name]} {name}" for name in _RESULTS if results[name])
     undoes = f"takes back {plan.undoes}: " if plan.undoes else ""

@@ -2,8 +2,8 @@
 """Plans: confirmed findings become ordered steps, complete in themselves. Pure."""
 
 from trueup.reconcile.plan.dependencies import (
+    after_domain_removal,
     after_release,
-    after_undefining,
     removed_by,
     undefined_by,
 )

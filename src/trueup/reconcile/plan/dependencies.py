@@ -81,7 +81,7 @@ def _releases(step: Step, consumer: str, provider: str) -> bool:
     return False
 
 
-def after_undefining(
+def after_domain_removal(
     steps: Sequence[Step], facts: Facts, kept: Mapping[str, Reason] = _NOTHING_KEPT
 ) -> Arranged:
     """Let each step that releases all that an instance holds need the removal of its domains.

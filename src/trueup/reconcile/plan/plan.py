@@ -13,7 +13,12 @@ from trueup.reconcile.audit import Confirmed
 from trueup.reconcile.collect.selection import EVERYTHING, Selection
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import DomainRecord, Facts, Holding
-from trueup.reconcile.plan.dependencies import Arranged, after_release, after_undefining, removed_by
+from trueup.reconcile.plan.dependencies import (
+    Arranged,
+    after_domain_removal,
+    after_release,
+    removed_by,
+)
 from trueup.reconcile.plan.order import Effect, ordered
 from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.steps import Step, VersionIs, held_in, parts_of
@@ -220,7 +225,7 @@ def proposed(
     removing = [step for step in steps if removed_by(step)]
     kept = {row.finding.subject.uuid: row.reason for row in declined}
     rest = tuple(step for step in steps if step not in removing)
-    others = after_undefining(rest, facts, kept) if domains_read else Arranged(rest, ())
+    others = after_domain_removal(rest, facts, kept) if domains_read else Arranged(rest, ())
     order = ordered(others.steps, facts)
     removals = after_release(removing, order.steps, facts)
     not_possible = (*others.in_use, *order.without_room, *removals.in_use)
@@ -295,10 +300,13 @@ def _called(instance: str, facts: Facts) -> str:
 
 
 def refuse_unfit(plan: Plan, cells: Iterable[str], now: datetime, age_max: timedelta) -> None:
-    """Raise PlanForeign or PlanStale when the plan is not for this cloud at this time."""
+    """Raise PlanForeign or PlanStale when the plan is not for this cloud at this time.
+
+    SAFETY: a plan of the future is no younger: a clock was set back, or it was edited.
+    """
     refuse_foreign(plan, cells)
     age = now - plan.made_at
-    if age > age_max:
+    if abs(age) > age_max:
         raise PlanStale(plan.made_at, age, age_max)
 
 

@@ -17,7 +17,8 @@ Decision = Literal["never", "approval", "ask", "automatic"]
 Way = Literal["adds", "releases", "other"]
 Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 DAYS: tuple[Day, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-Persons = Annotated[int, msgspec.Meta(ge=1)]
+PAUSE = "/etc/trueup/pause"
+AtLeastOne = Annotated[int, msgspec.Meta(ge=1)]
 # The pattern is in the published schema as well.
 Clock = Annotated[str, msgspec.Meta(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")]
 Names = tuple[str, ...]
@@ -70,14 +71,14 @@ class Rule(Part, frozen=True):
 
     decision: Decision
     name: str = ""
-    approvals: Persons = 1
+    approvals: AtLeastOne = 1
     defects: Names = ()
     severities: tuple[Severity, ...] = ()
     cells: Names = ()
     hosts: Names = ()
     projects: Names = ()
     directions: tuple[Way, ...] = ()
-    subjects_max: int | None = None
+    subjects_max: AtLeastOne | None = None
 
     def __post_init__(self) -> None:
         if unknown := sorted(set(self.defects) - _DEFECTS):
@@ -110,7 +111,7 @@ class Window(Part, frozen=True):
 
     begins: Clock = msgspec.field(name="from")
     ends: Clock = msgspec.field(name="to")
-    days: tuple[Day, ...] = DAYS
+    days: Annotated[tuple[Day, ...], msgspec.Meta(min_length=1)] = DAYS
 
     def has(self, moment: datetime) -> bool:
         """Whether it is open at this moment. The day is that on which it opens."""
@@ -132,9 +133,28 @@ class Freeze(Part, frozen=True):
     ends: datetime = msgspec.field(name="to")
     reason: str = ""
 
+    def __post_init__(self) -> None:
+        # SAFETY: it would never hold.
+        if _utc(self.ends) <= _utc(self.begins):
+            raise ValueError(f"the freeze ends before it begins, at {self.ends}")
+
     def has(self, moment: datetime) -> bool:
         """Whether it holds at this moment."""
         return _utc(self.begins) <= moment < _utc(self.ends)
+
+
+class Budget(Part, frozen=True):
+    """How much is repaired without a person, and what ends that.
+
+    A finding is repaired once so many `rounds` in a row had it with the same evidence. More
+    findings than `findings_share` of the consumers, or the file `pause`, stop all repairs.
+    """
+
+    rounds: Annotated[int, msgspec.Meta(ge=2)] = 3
+    subjects_per_hour: AtLeastOne = 5
+    subjects_per_day: AtLeastOne = 20
+    findings_share: Annotated[float, msgspec.Meta(gt=0, le=1)] = 0.01
+    pause: str = PAUSE
 
 
 class Policy(Part, frozen=True):
@@ -142,15 +162,16 @@ class Policy(Part, frozen=True):
 
     The first rule that fits a case decides it. Where none does, `default` decides, or `never` if
     none is given. A policy with neither rules nor a default decides nothing, and its other parts
-    still count.
+    still count. Without `automatic`, nothing is repaired without a person.
     """
 
     default: Decision | None = None
-    default_approvals: Persons = 1
+    default_approvals: AtLeastOne = 1
     rules: tuple[Rule, ...] = msgspec.field(name="rule", default=())
     windows: tuple[Window, ...] = msgspec.field(name="window", default=())
     freezes: tuple[Freeze, ...] = msgspec.field(name="freeze", default=())
     approval: ApprovalTerms = ApprovalTerms()
+    automatic: Budget | None = None
 
     def closed(self, moment: datetime) -> Reason | None:
         """Why nothing may be applied at this moment; None if plans may be applied."""

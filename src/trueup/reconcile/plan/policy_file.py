@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from trueup.reconcile.files import is_there
 from trueup.reconcile.plan.policy import Policy
 
 # The policy of this machine.
@@ -42,7 +43,8 @@ def load(path: Path) -> Policy:
 def in_force(named: Iterable[Path]) -> tuple[InForce, ...]:
     """The policy of this machine, if it has one, and those that are named. Raises PolicyInvalid.
 
-    SAFETY: each of them is obeyed, so that naming one never permits more.
+    SAFETY: each of them is obeyed, so that naming one never permits more. That of the machine is
+    there unless its folder says that it is not: a link to a file that is gone is an error.
     """
-    paths = dict.fromkeys((*([MACHINE] if MACHINE.exists() else []), *named))
+    paths = dict.fromkeys((*([MACHINE] if is_there(MACHINE) else []), *named))
     return tuple(InForce(load(path), str(path)) for path in paths)

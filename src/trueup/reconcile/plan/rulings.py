@@ -39,12 +39,12 @@ class WritesClosed(Exception):
 def rulings_of(plan: Plan, policies: Iterable[InForce]) -> dict[str, Ruling]:
     """The ruling of each step, by its id; empty if no policy decides anything."""
     found: dict[str, Ruling] = {}
-    for one in policies:
-        policy = one.policy
+    for named in policies:
+        policy = named.policy
         if not (policy.rules or policy.default):
             continue
         for step in plan.steps:
-            rulings = [_ruling(case, policy, one.path) for case in _cases(step, plan)]
+            rulings = [_ruling(case, policy, named.path) for case in _cases(step, plan)]
             known = [found[step.id]] if step.id in found else []
             found[step.id] = max((*known, *rulings), key=_strictness)
     return found
@@ -90,9 +90,9 @@ def permitted(plan: Plan, rulings: Mapping[str, Ruling]) -> tuple[Ruling, ...]:
 
 def refuse_closed(policies: Iterable[InForce], moment: datetime) -> None:
     """Raise WritesClosed while a policy is frozen, or none of its windows is open."""
-    for one in policies:
-        if reason := one.policy.closed(moment):
-            raise WritesClosed(one.path, reason)
+    for named in policies:
+        if reason := named.policy.closed(moment):
+            raise WritesClosed(named.path, reason)
 
 
 def _strictness(ruling: Ruling) -> tuple[int, int]:

@@ -30,7 +30,7 @@ from trueup.reconcile.steps import (
 from trueup.reconcile.verdicts import Finding
 
 
-def undefining_steps(
+def domain_removals(
     finding: Finding, instance: Instance, facts: Facts, discards: Collection[Discard] = ()
 ) -> tuple[Step, ...] | Reason:
     """One step for each host that has the domain of a deleted instance.

@@ -27,7 +27,7 @@ from trueup.reconcile.verdicts import (
 )
 
 
-def replacing(
+def amounts_verdict(
     name: str, severity: Severity, claim: OnHost, facts: Facts, more: Evidence | None = None
 ) -> Finding | Unchecked:
     """The verdict: the instance holds wrong amounts, or why that is not certain."""
@@ -56,7 +56,7 @@ def replacing(
     return Finding(name, subject, where, severity, evidence)
 
 
-def replaced(
+def full_replace(
     claim: OnHost, finding: Finding, facts: Facts, guards: Iterable[Guard] = ()
 ) -> tuple[Step, ...] | Reason:
     """The step: one request gives its own consumer all that it should hold."""

@@ -111,7 +111,7 @@ def _source(row: SourceStatus) -> Document:
         "read_via": row.read_via,
         "rows": row.rows,
         "reason": row.reason,
-        "behind": row.behind,
+        "behind": in_words(row.lag),
         "lost_rows": row.lost_rows,
         "not_understood": row.unread_rows,
         "not_understood_examples": [

@@ -104,11 +104,11 @@ def _acknowledged(row: Acknowledged, sources: Collection[str]) -> _Row:
     one = row.acknowledgement
     said = _because(one) | ({"provider": one.provider} if one.provider else {})
     if row.expired:
-        said["reason"] = "it has expired, and answers nothing any more"
+        said["reason"] = "it has expired, and no longer applies"
     elif row.answered:
         said["answers"] = "; ".join(map(in_words, row.answered))
     elif one.kind == "finding":
-        said["reason"] = "there is no such finding any more; it can be taken out of the file"
+        said["reason"] = "there is no such finding any more; remove it from the file"
     elif one.kind == "lagging-replica" and one.name not in sources:
         said["reason"] = "no cell has this name"
     elif one.kind in ("host-gone", "foreign-owner", "unoffered-class"):

@@ -65,7 +65,7 @@ def _row(row: Comparison, plan: str, facts: Facts) -> tuple[Cell, ...]:
     return (
         row.uuid,
         instance.name if instance else "",
-        _nova(row, facts),
+        _nova(row),
         _hypervisors(row),
         amounts_in_words(row.held, facts.provider_names) or "nothing",
         "; ".join(map(in_words, row.verdicts)) or ("they agree" if row.agree else "they differ"),
@@ -73,7 +73,7 @@ def _row(row: Comparison, plan: str, facts: Facts) -> tuple[Cell, ...]:
     )
 
 
-def _nova(row: Comparison, facts: Facts) -> str:
+def _nova(row: Comparison) -> str:
     instance = row.instance
     if instance is None:
         return "no cell knows it"

@@ -106,9 +106,9 @@ def _where(row: Instance) -> str:
 def _move(row: Migration) -> str:
     ended = "it is under way" if row.under_way else "it is over"
     target = f" to {row.target_host}" if row.target_host else ""
-    article = "An" if row.kind[:1] in "aeiou" else "A"
+    article = "an" if row.kind[:1] in "aeiou" else "a"
     what = f"{article} {row.kind} from {row.source_host}{target}"
-    return f"{what} is {row.status}{at(row.updated_at)}: {ended}."
+    return f"The status of {what} is {row.status}{at(row.updated_at)}: {ended}."
 
 
 def _ledger(record: InstanceRecord, facts: Facts) -> Iterator[str]:
@@ -116,7 +116,7 @@ def _ledger(record: InstanceRecord, facts: Facts) -> Iterator[str]:
     for uuid, amounts in record.moves.items():
         move = record.migration(uuid)
         held = amounts_or_nothing(amounts, facts)
-        yield f"Its {move.kind}, which is {move.status}, holds {held} (consumer {uuid})."
+        yield f"Its {move.kind}, whose status is {move.status}, holds {held} (consumer {uuid})."
     for written in record.misspelled:
         yield f"There is another consumer with its uuid, written {written}."
     yield from _owner(record.uuid, facts)

@@ -11,12 +11,12 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid5
 
-from trueup.reconcile.changes import permanent
+from trueup.reconcile.changes import permanent_in
 from trueup.reconcile.clock import now
 from trueup.reconcile.report.audit_document import moment, next_command
 from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.report.tables import step_result
-from trueup.reconcile.runs.journal import Journal, Outcome
+from trueup.reconcile.runs.journal import Journal, Origin, Outcome
 from trueup.reconcile.sinks import Message
 from trueup.reconcile.steps import Step
 
@@ -85,9 +85,8 @@ def next_commands(journal: Journal) -> list[Document]:
     commands = {"see each step": f"trueup journal {journal.run}"}
     if in_place and journal.plan.undoes is None:
         commands["check that it helped"] = f"trueup verify {journal.run}"
-    changes = [change for step in in_place for change in step.changes]
     is_open = any(journal.fate_open(step) for step in journal.plan.steps)
-    if (in_place or is_open) and not any(map(permanent, changes)):
+    if (in_place or is_open) and permanent_in(in_place) is None:
         commands["take it back"] = f"trueup undo {journal.run}"
     return [next_command(purpose, command) for purpose, command in commands.items()]
 
@@ -109,18 +108,25 @@ def _head(journal: Journal, kind: str, at: datetime) -> Document:
 def _message(
     journal: Journal, document: Document, at: datetime, action: str, outcome: str
 ) -> Message:
-    kind = document["event"]
-    name = f"{journal.run}/{kind}/{document.get('step', '')}/{document['journal']['line']}"
-    cadf = _cadf(journal, document, action, outcome) | {
+    kind, line = document["event"], document["journal"]["line"]
+    name = f"{journal.run}/{kind}/{document.get('step', '')}/{line}"
+    return message_of(name, document, at, (journal.origin, action, outcome))
+
+
+def message_of(
+    name: str, document: Document, at: datetime, doing: tuple[Origin, str, str]
+) -> Message:
+    """A message of this name; `doing` is who does what, and how it ended, in CADF's words."""
+    kind, outcome = document["event"], doing[2]
+    cadf = _cadf(document, *doing) | {
         "id": str(uuid5(_EVENTS, name)),
         "eventTime": f"{at:%Y-%m-%dT%H:%M:%S.%f}+0000",
     }
     return Message(name, kind, at, document, cadf, grave=outcome in ("failure", "unknown"))
 
 
-def _cadf(journal: Journal, document: Mapping[str, Any], action: str, outcome: str) -> Document:
+def _cadf(document: Mapping[str, Any], origin: Origin, action: str, outcome: str) -> Document:
     """An event of CADF, but for its id and time; what it has no field for is attached."""
-    origin = journal.origin
     subjects = document.get("subjects")
     targets = sorted(subjects) if isinstance(subjects, dict) else []
     target = targets[0] if len(targets) == 1 else origin.endpoint or "placement"

@@ -34,8 +34,8 @@ def runbook_table(view: RunbookView) -> Table:
     """Rows of the preflight, the steps and the verification."""
     checks = view.prepared.checks if view.prepared else ()
     rows: list[tuple[Cell, ...]] = [
-        (check.part, check.subject, check.found, check.outlook.value, in_words(check.then))
-        for check in checks
+        (one.part, one.subject, in_words(one.found), one.outlook.value, in_words(one.then))
+        for one in checks
     ]
     rows += [tuple(row.values()) for row in _steps(view)]
     rows += [("verified", "", left, "left", "run this again") for left in view.left or ()]
@@ -50,9 +50,9 @@ def runbook_document(view: RunbookView) -> Mapping[str, Any]:
     return {
         "purpose": prepared.purpose if prepared else "",
         "blocked": prepared.blocked if prepared else False,
-        "permanent": prepared.permanent if prepared else "",
+        "permanent": in_words(prepared.permanent) if prepared else "",
         "checks": [
-            {"part": check.part, "subject": check.subject, "found": check.found,
+            {"part": check.part, "subject": check.subject, "found": in_words(check.found),
              "verdict": check.outlook.value, "then": in_words(check.then)}
             for check in (prepared.checks if prepared else ())
         ],

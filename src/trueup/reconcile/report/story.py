@@ -188,7 +188,7 @@ def _awaited(about: Concern) -> Iterator[str]:
     for source in about.facts.coverage.missing:
         yield f"The answer of {source.source}: {source.reason}."
     for source in about.facts.coverage.behind:
-        yield f"A newer answer of {source.source}: {source.behind}."
+        yield f"A newer answer of {source.source}: {in_words(source.lag)}."
     for who, reason in about.left_alone:
         yield f"The end of what is going on: {'' if who == 'It' else who + ', '}{in_words(reason)}."
 

@@ -109,19 +109,20 @@ def _run_row(journal: Journal | Unreadable) -> tuple[Cell, ...]:
     if isinstance(journal, Unreadable):
         return journal.run, *([""] * 10), f"cannot be read: {journal.reason}", "", ""
     steps, origin = journal.plan.steps, journal.origin
+    approvals = (approval.by for one in journal.origins for approval in one.approvals)
     results = Counter(step_result(step, journal) for step in steps)
     counts = (results[name] for name in ("done", "refused", "unknown", "open", "taken back"))
     return (
         journal.run,
         _moment(journal.began_at),
-        "@".join(filter(None, (origin.user, origin.host))),
+        ", ".join(dict.fromkeys(one.account for one in journal.origins)),
         origin.endpoint,
         journal.plan.undoes or "",
         len(steps),
         *counts,
         "",
         journal.plan.made_by,
-        " ".join(approval.by for approval in origin.approvals),
+        " ".join(dict.fromkeys(approvals)),
     )
 
 

@@ -69,6 +69,8 @@ _RESIZED = _rebuilt(
     f"{_RESTART}, and on the other host of the move",
     "its disk may be on either host of its move: look on both, and copy it, before you ",
 )
+# An evacuation is a rebuild on another host, and has its tasks.
+_EVACUATING = "rebuild"
 # Each task of Nova: what ends it.
 TASKS: Mapping[str, Advice] = {
     "deleting": Advice(
@@ -210,7 +212,8 @@ def way_off(instance: Instance, facts: Facts) -> str:
     if bare_metal and (settled or _EVACUATE in ending.down):
         return nodes_moved(instance, facts)
     if _is_up(instance.host, instance.cell, facts):
-        return _words(ending, instance, facts, up=True)
+        cut = _evacuation_cut_off(instance, facts)
+        return cut or _words(ending, instance, facts, up=True)
     if _EVACUATE not in ending.down:
         return _words(ending, instance, facts, up=False)
     if reason := answers(instance.host or "", instance.cell, facts):
@@ -230,10 +233,27 @@ def ending_of(instance: Instance, facts: Facts) -> str:
     if instance.host is None:
         return _words(_on_no_host(instance), instance, facts, up=False)
     if _is_up(instance.host, instance.cell, facts):
+        if cut := _evacuation_cut_off(instance, facts):
+            return cut
         words = _words(_ending(instance), instance, facts, up=True)
     else:
         words = way_off(instance, facts)
     return f"{words}. Its migration: {move_ended(move, facts)}" if move else words
+
+
+def _evacuation_cut_off(instance: Instance, facts: Facts) -> str:
+    """What ends an evacuation from a host that is up again; "" if there is none.
+
+    SAFETY: its task is that of a rebuild, and another rebuild would make its disk anew.
+    """
+    move = facts.moving.get(instance.uuid)
+    if move is None or move.kind != "evacuation" or _EVACUATING not in (instance.task_state or ""):
+        return ""
+    return (
+        f"its evacuation was cut off: do not rebuild it, which would make its disk anew, but "
+        f"{move_ended(move, facts)}; then run `openstack server set --state active "
+        f"{instance.uuid}`, which clears the task"
+    )
 
 
 def move_ended(move: Migration, facts: Facts) -> str:

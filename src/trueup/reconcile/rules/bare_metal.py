@@ -7,6 +7,7 @@ one custom class.
 """
 
 from trueup.reconcile.facts import ComputeNode, Facts, Instance, Provider, grouped
+from trueup.reconcile.verdicts import AuditOptions
 
 IRONIC = "ironic"
 _PLAIN = ("VCPU", "MEMORY_MB", "DISK_GB")
@@ -22,6 +23,16 @@ def is_bare_metal_provider(provider: Provider, facts: Facts) -> bool:
         return False
     [(name, stock)] = provider.inventories.items()
     return name.startswith("CUSTOM_") and stock.total == 1
+
+
+def reserved_in_use(uuid: str, resource_class: str, facts: Facts) -> str | None:
+    """The nova-compute that has reserved all of a bare metal node, as for any in use; or None."""
+    metal = [node for node in facts.nodes_by_uuid.get(uuid, ()) if node.hypervisor == IRONIC]
+    provider = facts.providers.get(uuid)
+    stock = provider.inventories.get(resource_class) if provider else None
+    if not metal or stock is None or stock.reserved < stock.total:
+        return None
+    return metal[0].host
 
 
 def is_bare_metal(instance: Instance, facts: Facts) -> bool:
@@ -44,7 +55,8 @@ def node_moved(place: tuple[str, str, str], facts: Facts) -> str | None:
     if any(row.hypervisor == IRONIC for row in former) or (
         not former and provider and is_bare_metal_provider(provider, facts)
     ):
-        return _handover_advice(place, facts)
+        advice = _handover_advice(place, facts)
+        return f"{advice}; if Ironic has the node no more, delete the instance"
     return None
 
 
@@ -56,18 +68,38 @@ def nodes_moved(instance: Instance, facts: Facts) -> str:
 def _handover_advice(place: tuple[str, str, str], facts: Facts) -> str:
     """It is not evacuated: its node goes to another nova-compute, and nothing is rebuilt."""
     cell, host, node = place
-    up = sorted(
-        row.host
-        for row in facts.compute_nodes
-        if row.hypervisor == IRONIC and row.cell == cell and row.host != host and _is_up(row, facts)
-    )
-    target = up[0] if up else "HOST"
+    target = peer_of(cell, host, facts) or "HOST"
     return (
         "it is bare metal, which is not evacuated: its node goes to another nova-compute, with "
         f"`nova-manage db ironic_compute_node_move --ironic-node-uuid {node} "
         f"--destination-host {target}` (since 2023.2, with {host} forced down); an older "
         "Nova gives the node to another nova-compute by itself"
     )
+
+
+def peer_of(cell: str, host: str, facts: Facts) -> str | None:
+    """Another nova-compute of the cell that has nodes of Ironic, and is up; or None."""
+    up = facts.once(_hosts_up).get(cell, ())
+    return min((name for name in up if name != host), default=None)
+
+
+def _hosts_up(facts: Facts) -> dict[str, tuple[str, ...]]:
+    """The nova-computes of each cell that have nodes of Ironic, and are up."""
+    metal = (row for row in facts.compute_nodes if row.hypervisor == IRONIC)
+    up = {(row.cell, row.host) for row in metal if _is_up(row, facts)}
+    return grouped(sorted(up))
+
+
+def newly_down(node: ComputeNode, facts: Facts, options: AuditOptions) -> bool:
+    """Whether others may still be taking over the nodes of this nova-compute.
+
+    They take what the hash ring gives them in their next periodic task. What they have not taken
+    then they never take, as a node on which Ironic has an instance (Nova since 2023.2).
+    """
+    service = facts.service_of(node.cell, node.host)
+    if service is None or service.last_seen is None or service.is_up(facts.taken_at):
+        return False
+    return (facts.taken_at - service.last_seen).total_seconds() < options.grace_seconds
 
 
 def _is_up(node: ComputeNode, facts: Facts) -> bool:

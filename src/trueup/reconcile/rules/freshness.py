@@ -18,14 +18,10 @@ from datetime import datetime, timedelta
 
 from trueup.reconcile.clock import oldest_age
 from trueup.reconcile.facts import Facts, SourceStatus
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.verdicts import AuditOptions
 
-# From this many seconds on, an age is given in minutes.
-_IN_MINUTES = 120
 _DATABASE = "database"
-_NEVER = (
-    "it has compute nodes, and no service of it has ever reported; this may be a lagging replica"
-)
 
 
 def with_freshness(facts: Facts, options: AuditOptions) -> Facts:
@@ -39,21 +35,24 @@ def with_freshness(facts: Facts, options: AuditOptions) -> Facts:
     written = {facts.cells[cell]: moment for cell, moment in _written(facts).items()}
 
     def judged(source: SourceStatus) -> SourceStatus:
+        return replace(source, lag=lag(source))
+
+    def lag(source: SourceStatus) -> Reason | None:
         if source.source not in with_hosts or source.source in options.cells_allowed_behind:
-            return replace(source, behind="")
+            return None
         moment = reported.get(source.source)
         if moment is None:
-            return replace(source, behind=_NEVER if source.read_via == _DATABASE else "")
+            return because("never-reported") if source.read_via == _DATABASE else None
         ahead, down_after = clocks.get(source.source), facts.service_down_time
         if ahead is not None and -ahead > down_after / 2:
-            return replace(source, behind=_wrong_clock(-ahead))
+            return because("clock-ahead", ahead=_seconds(-ahead))
         newest = written.get(source.source, datetime.min)
         age = oldest_age(moment, facts.taken_at, ahead)
-        by_ledger = newest - moment > age
-        age = max(age, newest - moment)
-        if age <= down_after:
-            return replace(source, behind="")
-        return replace(source, behind=_words(age, by_ledger))
+        if max(age, newest - moment) <= down_after:
+            return None
+        if newest - moment > age:
+            return because("reports-older-than-ledger", age=_seconds(newest - moment))
+        return because("reports-old", age=_seconds(age))
 
     sources = tuple(map(judged, facts.coverage.sources))
     if sources == facts.coverage.sources:
@@ -72,18 +71,5 @@ def _written(facts: Facts) -> dict[str, datetime]:
     return newest
 
 
-def _words(age: timedelta, by_ledger: bool) -> str:
-    since = " older than Placement's newest allocation of its hosts" if by_ledger else " old"
-    return f"its newest service report is {_in_words(age)}{since}; this may be a lagging replica"
-
-
-def _wrong_clock(ahead: timedelta) -> str:
-    return (
-        f"our clock is {_in_words(ahead)} ahead of that of its database; set the clock of this "
-        "machine, because by it services look down that are up"
-    )
-
-
-def _in_words(age: timedelta) -> str:
-    seconds = int(age.total_seconds())
-    return f"{seconds // 60} minutes" if seconds >= _IN_MINUTES else f"{seconds} seconds"
+def _seconds(age: timedelta) -> int:
+    return round(age.total_seconds())

@@ -93,7 +93,7 @@ def residence(instance: Instance, record: InstanceRecord, facts: Facts) -> Resid
         return Undetermined(because("resized-without-move"))
     if behind := facts.cells_behind.get(instance.cell):
         return Undetermined(
-            because("source-behind", source=facts.cells[instance.cell], behind=behind),
+            because("source-behind", behind, source=facts.cells[instance.cell]),
             of_instance=False,
         )
     return _on_its_host(instance, record, facts)

@@ -194,9 +194,9 @@ def _that_count(
 ) -> list[_LeftOpen]:
     """The moves that matter, the successful ones first: those with a sign that the guest is there.
 
-    The sign is a claim or a guest there. If there is none, and nothing of this host is held, the
-    moves that left it matter. Otherwise claims and Nova agree, and a move that failed long ago is
-    no reason for doubt.
+    The sign is a claim or a guest there. If there is none, and the instance itself holds nothing
+    of this host, the moves that left it matter. Otherwise claims and Nova agree, and a move that
+    failed long ago is no reason for doubt.
     """
     roots = frozenset[str]().union(*map(facts.roots_of, (record.own, *record.moves.values())))
     guests = [row.host for row in record.domains if row.active]
@@ -205,7 +205,7 @@ def _that_count(
         for row in moves
         if row.other.root(facts) in roots or any(_is_on(host, row.other) for host in guests)
     ]
-    if not there and here.root(facts) not in roots:
+    if not there and here.root(facts) not in facts.roots_of(record.own):
         there = [row for row in moves if row.from_here]
     return sorted(there, key=lambda row: row.move.status not in ON_TARGET | ON_SOURCE)
 

@@ -13,7 +13,7 @@ from trueup.reconcile.defects import ghost_domain, orphaned_allocation
 from trueup.reconcile.facts import Amounts, Domain, Facts, Instance, grouped
 from trueup.reconcile.plan import Plan, Remedy, undefined_by
 from trueup.reconcile.reasons import Reason, because
-from trueup.reconcile.remedies.domain_removal import no_domains, undefining_steps, unseen
+from trueup.reconcile.remedies.domain_removal import domain_removals, no_domains, unseen
 from trueup.reconcile.remedies.guarded_steps import guarded_step
 from trueup.reconcile.steps import Discard, DomainIs, Guard, Step
 from trueup.reconcile.verdicts import Finding
@@ -120,7 +120,7 @@ def _without_domain(
     discards: set[Discard] = {*chosen.discards}
     if named:
         discards.add("guest")
-    steps = undefining_steps(finding, instance, facts, discards)
+    steps = domain_removals(finding, instance, facts, discards)
     if isinstance(steps, Reason) or not _runs(facts.domains_of[instance.uuid]):
         # If the guest does not run, orphaned-allocation has the remedy for the release.
         return steps

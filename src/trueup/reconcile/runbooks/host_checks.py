@@ -11,7 +11,7 @@ from trueup.reconcile.runbooks.preflight import Check, Outlook
 def evidence(facts: Facts) -> Iterator[Check]:
     """Every source that is silent, damaged or behind."""
     for source in (*facts.coverage.missing, *facts.coverage.damaged, *facts.coverage.behind):
-        reason = source.reason or source.behind or f"{source.lost_rows} rows cannot be read"
+        reason = source.reason or source.lag or f"{source.lost_rows} rows cannot be read"
         yield Check(
             "evidence", source.source, reason, Outlook.BLOCKS,
             "repair it, and run this again: what it knows may forbid this",

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from trueup.reconcile import changes
-from trueup.reconcile.facts import ComputeNode, Holding, Migration, NetworkAgent
+from trueup.reconcile.collect.scope import spellings
+from trueup.reconcile.facts import ComputeNode, Holding, Migration, NetworkAgent, as_compared
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.steps import ProviderContents, WholeProvider
 
@@ -24,6 +25,16 @@ class HostReading:
     contents: Mapping[str, ProviderContents]
     holdings: Mapping[str, Holding] = field(default_factory=dict)
     agents_gone: bool = False
+
+
+def spelled(host: str, cloud: Cloud) -> str:
+    """A host as Nova's compute nodes spell it, if it has it in other letters only."""
+    every = [cloud.nova.hosts(cell) for cell in cloud.nova.cells()]
+    known = {row.host for contents in every for row in contents.services}
+    nodes = [row for contents in every for row in contents.compute_nodes]
+    if host in known or any(row.host == host for row in nodes):
+        return host
+    return spellings(nodes).get(as_compared(host), host)
 
 
 def read_host(cloud: Cloud, host: str, providers: Iterable[str]) -> HostReading:
@@ -55,7 +66,7 @@ def former_providers(cloud: Cloud, host: str) -> frozenset[str] | None:
 
 def left_of(cloud: Cloud, host: str, providers: Iterable[str]) -> tuple[str, ...]:
     """The parts of a host and of these providers that Nova and Placement still have, in words."""
-    left = []
+    left, host = [], spelled(host, cloud)
     for cell in cloud.nova.cells():
         contents = cloud.nova.hosts(cell)
         left += [
@@ -87,7 +98,7 @@ def providers_left(cloud: Cloud, providers: Iterable[str]) -> Iterator[str]:
 
 def without_provider(cloud: Cloud, host: str) -> tuple[str, ...]:
     """The compute nodes of a host without a provider of the same uuid and name, in words."""
-    left = []
+    left, host = [], spelled(host, cloud)
     for node in _nodes(cloud):
         if node.host == host and not node.deleted:
             row = cloud.placement.document(f"/resource_providers/{node.uuid}")

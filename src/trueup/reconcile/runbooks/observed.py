@@ -7,7 +7,7 @@ from datetime import timedelta
 from trueup.reconcile.audit import Observation
 from trueup.reconcile.collect.selection import Selection
 from trueup.reconcile.runbooks import merge, rekey, retire
-from trueup.reconcile.runbooks.host_reading import former_providers, read_host
+from trueup.reconcile.runbooks.host_reading import former_providers, read_host, spelled
 from trueup.reconcile.runbooks.moving import holders
 from trueup.reconcile.runbooks.preflight import Prepared
 from trueup.reconcile.runs import Observer, Wait, plan
@@ -37,6 +37,7 @@ def retirement(
 
     Raises SelectionUnknown if nothing has ever known the host, and as `plan`.
     """
+    host = spelled(host, observer.cloud)
     try:
         observer, first = _of_host(host, observer)
     except NothingLeft:
@@ -69,6 +70,7 @@ def _of_host(host: str, observer: Observer) -> tuple[Observer, Observation]:
 
 def rekeying(host: str, compute_id: str | None, observer: Observer, pacing: Pacing) -> Prepared:
     """The rekeying of a host. Raises SelectionUnknown, and as `plan`."""
+    host = spelled(host, observer.cloud)
     narrow = replace(observer, selection=Selection(hosts=frozenset([host])))
     planned = plan(narrow, narrow.observe().audit, pacing.interval, pacing.wait)
     facts = planned.second.facts

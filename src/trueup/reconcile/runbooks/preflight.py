@@ -4,6 +4,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from trueup.reconcile.changes import permanent_in
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.reasons import Reason
 
@@ -22,7 +23,7 @@ class Check:
 
     part: str
     subject: str
-    found: str
+    found: str | Reason
     outlook: Outlook
     then: str | Reason = ""
 
@@ -31,15 +32,18 @@ class Check:
 class Prepared:
     """A runbook that is ready to be applied; its plan has no steps if a check blocks it.
 
-    `purpose` is the reason of its own steps, as `retire:compute-07`. `permanent` says what
-    cannot be undone; empty: everything can.
+    `purpose` is the reason of its own steps, as `retire:compute-07`.
     """
 
     purpose: str
     checks: tuple[Check, ...]
     plan: Plan
-    permanent: str = ""
 
     @property
     def blocked(self) -> bool:
         return any(check.outlook is Outlook.BLOCKS for check in self.checks)
+
+    @property
+    def permanent(self) -> Reason | None:
+        """Why its plan cannot be taken back once it is applied; None if it can."""
+        return permanent_in(self.plan.steps)

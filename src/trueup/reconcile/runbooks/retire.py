@@ -36,10 +36,6 @@ from trueup.reconcile.steps import (
 )
 
 NAME = "retire"
-PERMANENT = (
-    "Deleting the compute service cannot be undone: Nova cannot make one. To have the host back, "
-    "start nova-compute on it. Until then, everything that was written before can be undone."
-)
 
 
 def retired(host: str, facts: Facts) -> Retired:
@@ -75,7 +71,6 @@ def prepared(host: str, plan: Plan, second: Observation, reading: HostReading) -
     numbered = {step.id for step in steps}
     return replace(
         ready,
-        permanent=PERMANENT if place.services and steps else "",
         plan=replace(
             plan,
             steps=steps,

@@ -331,10 +331,9 @@ def _taken_back(
         )
     fates = _fates(step, found, journal)
     written = [change for change, fate in _with(step, fates) if fate is Fate.WRITTEN]
-    if lasting := next(filter(None, map(changes.permanent, written)), ""):
-        return Outcome(
-            step.id, "refused", because("written-for-good", reason, lasting=lasting), partly=True
-        )
+    if lasting := next(filter(None, map(changes.permanent, written)), None):
+        reason = because("several", reason, because("in-part", lasting))
+        return Outcome(step.id, "refused", reason, partly=True)
     # PARITY: Nova takes ports back in the order in which it wrote them; none depends on another.
     ports = [change for change in written if isinstance(change.target, PortBinding)]
     left: list[str] = []

@@ -80,6 +80,8 @@ def approvals_of(
 ) -> tuple[Approval, ...]:
     """The approvals of a plan by persons who do not apply it; each person and key counts once.
 
+    One person is who has one account, under any principal and with any key.
+
     Raises NotApproved, KeygenFailed.
     """
     if terms.revoked and not os.access(terms.revoked, os.R_OK):
@@ -94,7 +96,7 @@ def approvals_of(
             if isinstance(found, Reason):
                 refused.append(found)
             elif all(found.key != other.key for other in approvals.values()):
-                approvals.setdefault(found.by, found)
+                approvals.setdefault(terms.account_of(found.by), found)
     every = tuple(approvals.values())
     # SAFETY: whoever has a revoked key has signed exactly this plan, so it is not to be trusted.
     revoked = any(reason.name == "approval-revoked" for reason in refused)

@@ -13,7 +13,7 @@ from trueup.reconcile.changes import Fate, Found, Reply
 from trueup.reconcile.plan import merged
 from trueup.reconcile.runs.guard_checks import unbroken
 from trueup.reconcile.runs.journal import Journal, Outcome
-from trueup.reconcile.runs.one_change import Ended, Written, answered, judged
+from trueup.reconcile.runs.one_change import Ended, Written, answered, judged, said_by
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
 from trueup.reconcile.steps import Held, Step
@@ -59,10 +59,9 @@ def _reply(steps: Sequence[Step], cloud: Cloud) -> Reply:
     try:
         return changes.write(merged(steps).changes[0], cloud)
     except Unreachable as silence:
-        reason = f"{silence.source}: {silence.reason}"
-        return Reply(False, definite=False, finished=False, reason=reason)
+        return Reply(False, definite=False, finished=False, reason=said_by(silence))
     except AccessDenied as denied:
-        return Reply(False, sent=False, reason=f"{denied.source}: {denied.reason}")
+        return Reply(False, sent=False, reason=said_by(denied))
 
 
 def _unwritten(steps: Sequence[Step], cloud: Cloud) -> tuple[Step, ...]:
@@ -98,7 +97,7 @@ def _judged(steps: Sequence[Step], reply: Reply, cloud: Cloud) -> dict[str, Ende
     for step in steps:
         [change] = step.changes
         # If Placement does not answer for the first target, the others are not read.
-        written = Written("unknown", answered(reply))
+        written = Written("unknown", answered(change, reply))
         if stop is None:
             written = judged(change, change.version, reply, cloud)
             stop = written.stop

@@ -181,10 +181,10 @@ def _cell(guard: CellFresh, cloud: Cloud) -> Iterator[Reason]:
         return
     half = guard.seconds / 2
     if found.ahead is not None and -found.ahead.total_seconds() > half:
-        yield (because("clock-ahead", ahead=round(-found.ahead.total_seconds())))
+        yield because("clock-ahead", ahead=round(-found.ahead.total_seconds()))
     age = oldest_age(found.heartbeat, now(), found.ahead).total_seconds()
     if age > guard.seconds:
-        yield (because("reports-old", age=round(age)))
+        yield because("reports-old", age=round(age))
 
 
 def _domain(guard: DomainIs, cloud: Cloud) -> Iterator[Reason]:

@@ -2,8 +2,8 @@
 """Journal: the append-only record of one run, on disk before anything is written.
 
 A file of JSON lines: the plan and who applies it, then for each step its intent, its outcome, and
-the run that took it back. Each line has a digest of all entries up to its own, so that an edited
-journal is detected. `journals` handles folders of journals.
+the run that took it back, and who else went on with it. Each line has a digest of all entries up to
+its own, so that an edited journal is detected. `journals` handles folders of journals.
 """
 
 import hashlib
@@ -71,6 +71,11 @@ class Origin:
     endpoint: str = ""
     approvals: tuple[Approval, ...] = ()
 
+    @property
+    def account(self) -> str:
+        """The account and the host, as `operator@controller`."""
+        return "@".join(filter(None, (self.user, self.host)))
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -132,6 +137,11 @@ class _TakenBack(msgspec.Struct, tag="taken-back"):
     versions: tuple[Version, ...]
 
 
+class _GoneOn(msgspec.Struct, tag="gone-on"):
+    at: datetime
+    origin: Origin
+
+
 class _Line(msgspec.Struct):
     digest: str
     entry: msgspec.Raw
@@ -142,7 +152,7 @@ class _Header(msgspec.Struct):
     format: int
 
 
-Entry = _Opened | _Intended | _Recorded | _TakenBack
+Entry = _Opened | _Intended | _Recorded | _TakenBack | _GoneOn
 
 
 class Journal:
@@ -151,7 +161,7 @@ class Journal:
     def __init__(self, file: IO[bytes], opened: _Opened, digest: str) -> None:
         self.plan = opened.plan
         self.run = opened.run
-        self.origin = opened.origin
+        self._origins = [opened.origin]
         self.began_at = opened.at
         self.ended_at = opened.at
         self._file = file
@@ -163,6 +173,16 @@ class Journal:
         self._outcomes: dict[str, Outcome] = {}
         self._outcome_times: dict[str, datetime] = {}
         self._taken_back: dict[str, _TakenBack] = {}
+
+    @property
+    def origin(self) -> Origin:
+        """Who applied it last, or applies it."""
+        return self._origins[-1]
+
+    @property
+    def origins(self) -> tuple[Origin, ...]:
+        """Who began it, and whoever went on with it, in order."""
+        return tuple(self._origins)
 
     @property
     def digests(self) -> tuple[str, ...]:
@@ -273,6 +293,11 @@ class Journal:
         """Put on disk that another run took this step back, and the versions it left."""
         self._append(_TakenBack(at=now(), step=step_id, by=by, versions=versions))
 
+    def go_on_as(self, origin: Origin) -> None:
+        """Put on disk who goes on with the run, unless that is known."""
+        if origin != self.origin:
+            self._append(_GoneOn(at=now(), origin=origin))
+
     def go_on_from(self, earlier: "Journal", elsewhere: Iterable[StepOutcome] = ()) -> None:
         """Put on disk the steps that an earlier run of this plan left in place, and its open steps.
 
@@ -317,6 +342,8 @@ class Journal:
                     self._sent.pop(entry.outcome.step, None)
             case _TakenBack():
                 self._taken_back[entry.step] = entry
+            case _GoneOn():
+                self._origins.append(entry.origin)
 
     def _append(self, *entries: Entry) -> None:
         with self._lock:

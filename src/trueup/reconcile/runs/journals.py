@@ -85,6 +85,7 @@ def applying(plan: Plan, folder: Path, origin: Origin) -> Iterator[Journal]:
         if journal is None:
             journal = begun(_as_left(plan, last), path.stem, origin, file)
             sync_folder(folder)
+        journal.go_on_as(origin)
         # A continued run may have been killed before all of this was on disk.
         with _earlier(f"{plan.id}-{number - 1}", folder) as earlier:
             if earlier is not None:

@@ -45,9 +45,14 @@ def by_somebody_else(change: Change) -> Reason:
     return because("made-by-somebody-else", noun=changes.noun(change))
 
 
-def answered(reply: Reply) -> Reason:
-    """The answer of a service, or our words in place of it."""
-    return because("answer", words=reply.reason)
+def answered(change: Change, reply: Reply) -> Reason:
+    """The answer of a service; or that nothing was sent, because the target is not as planned."""
+    return reply.reason or because("target-differs", noun=changes.noun(change))
+
+
+def said_by(error: Unreachable | AccessDenied) -> Reason:
+    """The answer, or the silence, of a source."""
+    return because("source-says", source=error.source, error=error.reason)
 
 
 def write_change(
@@ -76,10 +81,9 @@ def write_change(
         try:
             reply = changes.write(change, cloud, before_retry)
         except Unreachable as silence:
-            reply = Reply(False, definite=False, reason=f"{silence.source}: {silence.reason}")
+            reply = Reply(False, definite=False, reason=said_by(silence))
         except AccessDenied as denied:
-            reason = because("source-says", source=denied.source, error=denied.reason)
-            return Written("refused", reason, stop=denied)
+            return Written("refused", said_by(denied), stop=denied)
         if reply.accepted:
             return _accepted(change, reply, cloud)
         written = judged(change, sent, reply, cloud, caused)
@@ -119,13 +123,15 @@ def judged(
             changes.tidy(change, cloud)
         found = changes.read(change.target, cloud)
     except (Unreachable, AccessDenied) as silence:
-        return Written("unknown", answered(reply), request_id=reply.request_id, stop=silence)
+        return Written(
+            "unknown", answered(change, reply), request_id=reply.request_id, stop=silence
+        )
     fate = changes.fate(change, found, sent)
     if fate is Fate.WRITTEN:
         return _in_place(change, found.version, reply, caused)
     if fate is Fate.FOREIGN:
-        return Written("refused", answered(reply), request_id=reply.request_id)
-    return Written(unwritten, answered(reply), found.version, reply.request_id)
+        return Written("refused", answered(change, reply), request_id=reply.request_id)
+    return Written(unwritten, answered(change, reply), found.version, reply.request_id)
 
 
 def _in_place(change: Change, version: Version, reply: Reply, caused: bool) -> Written:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
+from trueup.reconcile.files import is_there
 from trueup.reconcile.steps import AllocationsOf, Change, Step, held_in, step_growth
 
 # PERF: how many creations are written in one request, with one read of their guards and two fsyncs.
@@ -64,7 +65,7 @@ class Throttle:
 
         It is called between two steps, in the thread that an interrupt reaches.
         """
-        while self._pace.pause is not None and self._pace.pause.exists():
+        while self._pace.pause is not None and is_there(self._pace.pause):
             if not self._told:
                 self._told = True
                 self._pace.paused(self._pace.pause)

@@ -293,11 +293,12 @@ def _run(journal: Journal, outcomes: Iterator[StepOutcome]) -> Run:
 
 
 @contextmanager
-def continued(run: str, cloud: Cloud, folder: Path) -> Iterator[Run]:
+def continued(run: str, cloud: Cloud, folder: Path, pace: Pace = ONE_BY_ONE) -> Iterator[Run]:
     """An interrupted run, continued where it stopped. Raises as `applied`, and RunUnknown."""
     with reopened(run, folder) as journal:
         require_answers(journal.plan, cloud)
-        yield _run(journal, apply(cloud, journal))
+        journal.go_on_as(origin(cloud))
+        yield _run(journal, apply(cloud, journal, pace))
 
 
 def closed(run: str, cloud: Cloud, folder: Path) -> Run:

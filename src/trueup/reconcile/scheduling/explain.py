@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Explain a request: how many hosts each of Nova's filters leaves out. Pure."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from trueup.reconcile.facts import ScheduleRequest, SchedulerHost, SchedulerOptions
-from trueup.reconcile.scheduling.filters import Filter, filter_named
+from trueup.reconcile.scheduling.filters import Filter, Open, filter_named
 
 NEAREST_MAX = 3
 NODES = "compute nodes of enabled cells"
@@ -17,8 +18,8 @@ class FilterStep:
     """A filter of Nova's, how many hosts it left, and what the hosts lack that it left out.
 
     `nearest` are a few of these, by name, with the fewest filters against them first.
-    `left_without` is how many hosts all other filters leave. A filter that is not `known` here
-    leaves out no host.
+    `left_without` is how many hosts all other filters leave. `open` says why it is not known of
+    some hosts whether they pass, and of how many: they count as left.
     """
 
     name: str
@@ -26,7 +27,7 @@ class FilterStep:
     lost: int
     nearest: tuple[tuple[str, str], ...] = ()
     left_without: int | None = None
-    known: bool = True
+    open: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +39,9 @@ class Filtered:
     passing: frozenset[str]
 
     @property
-    def unknown(self) -> tuple[str, ...]:
-        """The filters whose effect is not known here."""
-        return tuple(step.name for step in self.steps if not step.known)
+    def not_judged(self) -> tuple[FilterStep, ...]:
+        """The steps that let hosts pass of which it is not known."""
+        return tuple(step for step in self.steps if step.open)
 
 
 def filtered(
@@ -55,43 +56,44 @@ def filtered(
     `hosts` are the compute nodes of enabled cells: Nova drops other candidates.
     """
     filters = _filters(request, options, now)
-    judged = {
-        host.uuid: _HostFaults(host.host, _faults(request, host, filters, options))
-        for host in hosts
-    }
+    judged = {host.uuid: _faults(request, host, filters, options) for host in hosts}
     left = [judged[uuid] for uuid in candidates if uuid in judged]
     every = left
     steps = [FilterStep(NODES, len(left), len(candidates) - len(left))]
-    for at, (name, known) in enumerate((name, check is not None) for name, check in filters):
-        lost = sorted((host for host in left if host.faults[at]), key=_HostFaults.rank)
-        before, left = len(left), [host for host in left if not host.faults[at]]
-        nearest = tuple((host.name, host.faults[at]) for host in lost[:NEAREST_MAX])
+    for at, (name, _) in enumerate(filters):
+        lost = sorted((host for host in left if host.lacks[at]), key=_HostFaults.rank)
+        before, left = len(left), [host for host in left if not host.lacks[at]]
+        nearest = tuple((host.name, host.lacks[at]) for host in lost[:NEAREST_MAX])
         without = sum(host.passes_without(at) for host in every)
-        steps.append(FilterStep(name, len(left), before - len(left), nearest, without, known))
-    passing = frozenset(uuid for uuid, host in judged.items() if not any(host.faults))
+        doubts = Counter(host.open[at] for host in left if at in host.open)
+        steps.append(
+            FilterStep(name, len(left), before - len(left), nearest, without, (*doubts.items(),))
+        )
+    passing = frozenset(uuid for uuid, host in judged.items() if not any(host.lacks))
     shown = steps if steps[0].lost else steps[1:]
     return Filtered(tuple(shown), len(left), passing)
 
 
 @dataclass(frozen=True, slots=True)
 class _HostFaults:
-    """A host by name, and what it lacks for each filter."""
+    """A host by name, what it lacks for each filter, and where that is not known."""
 
     name: str
-    faults: Sequence[str]
+    lacks: Sequence[str]
+    open: Mapping[int, str]
 
     def rank(self) -> tuple[int, str]:
-        return sum(map(bool, self.faults)), self.name
+        return sum(map(bool, self.lacks)), self.name
 
     def passes_without(self, at: int) -> bool:
-        return not any(fault for other, fault in enumerate(self.faults) if other != at)
+        return not any(lack for other, lack in enumerate(self.lacks) if other != at)
 
 
 def _filters(
     request: ScheduleRequest, options: SchedulerOptions, now: datetime
-) -> list[tuple[str, Filter | None]]:
+) -> list[tuple[str, Filter]]:
     """The request's own conditions on hosts, and then the enabled filters."""
-    found: list[tuple[str, Filter | None]] = []
+    found: list[tuple[str, Filter]] = []
     if request.cell is not None:
         found.append(("the cell of the server", _in_cell))
     if request.ignored:
@@ -120,18 +122,21 @@ def _forced(request: ScheduleRequest, host: SchedulerHost, _: SchedulerOptions) 
 def _faults(
     request: ScheduleRequest,
     host: SchedulerHost,
-    filters: Iterable[tuple[str, Filter | None]],
+    filters: Iterable[tuple[str, Filter]],
     options: SchedulerOptions,
-) -> tuple[str, ...]:
-    return tuple(fault_of(request, host, check, options) for _, check in filters)
+) -> _HostFaults:
+    found = [fault_of(request, host, check, options) for _, check in filters]
+    return _HostFaults(
+        host.host,
+        lacks=["" if isinstance(fault, Open) else fault for fault in found],
+        open={at: fault.why for at, fault in enumerate(found) if isinstance(fault, Open)},
+    )
 
 
 def fault_of(
-    request: ScheduleRequest, host: SchedulerHost, check: Filter | None, options: SchedulerOptions
-) -> str:
-    """What a host lacks for a filter; empty if it lacks nothing, or if this is not known here."""
-    if check is None:
-        return ""
+    request: ScheduleRequest, host: SchedulerHost, check: Filter, options: SchedulerOptions
+) -> str | Open:
+    """What a host lacks for a filter; empty if it lacks nothing."""
     try:
         return check(request, host, options)
     except (ValueError, TypeError) as error:

@@ -6,16 +6,28 @@ tests/differential/test_scheduler_filters.py compares.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 
 from trueup.reconcile.facts import ScheduleRequest, SchedulerHost, SchedulerOptions
 from trueup.reconcile.scheduling.aggregates import least, values, words
+from trueup.reconcile.scheduling.devices import devices_lack
 from trueup.reconcile.scheduling.image import unsupported
 from trueup.reconcile.scheduling.matching import capability, has_capability, matches
+from trueup.reconcile.scheduling.numa import HostCells
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Whether a host passes is not known here, and why not."""
+
+    why: str
+
 
 # What a host lacks for a request; empty: it passes.
-Filter = Callable[[ScheduleRequest, SchedulerHost, SchedulerOptions], str]
+Filter = Callable[[ScheduleRequest, SchedulerHost, SchedulerOptions], str | Open]
 _OWNER_KEY = "filter_tenant_id"
+_MAPPING = "it depends on the devices that Placement gives"
 
 
 def compute(now: datetime) -> Filter:
@@ -156,8 +168,73 @@ def _io_ops(limit: Callable[[SchedulerHost, SchedulerOptions], int]) -> Filter:
     return lacks
 
 
+def _numa(request: ScheduleRequest, host: SchedulerHost, options: SchedulerOptions) -> str | Open:
+    cells = host.numa.cells if host.numa else ()
+    if request.numa is None:
+        return ""
+    if cells is None:
+        return Open("a NUMA topology cannot be read")
+    if not cells:
+        return "reports no NUMA cells"
+    if _needs_threads(request) and not any(len(core) > 1 for cell in cells for core in cell.cores):
+        return "has no CPU threads, and the thread policy is require"
+    cpu_ratio, ram_ratio = map(
+        host.attributes.get, ("cpu_allocation_ratio", "ram_allocation_ratio")
+    )
+    if not (cpu_ratio and ram_ratio):
+        return Open("nova-compute has not reported the allocation ratios")
+    fit = HostCells(cells, cpu_ratio, ram_ratio).fit(request.numa)
+    if fit.lack:
+        return fit.lack
+    without = [_devices_near(request, host, near, options) for near in fit.places]
+    if fit.places and all(isinstance(lack, str) and lack for lack in without):
+        return str(without[0])
+    if fit.open or "" not in without:
+        return Open(fit.open or _MAPPING)
+    if any(cell.networks for cell in cells):
+        return Open("it depends on the physical networks of the ports")
+    return ""
+
+
+def _needs_threads(request: ScheduleRequest) -> bool:
+    specs, image = request.flavor.extra_specs, request.image
+    policies = (specs.get("hw:cpu_policy"), image.get("hw_cpu_policy"))
+    threads = (specs.get("hw:cpu_thread_policy"), image.get("hw_cpu_thread_policy"))
+    return "dedicated" in policies and "require" in threads
+
+
+def _devices(
+    request: ScheduleRequest, host: SchedulerHost, options: SchedulerOptions
+) -> str | Open:
+    return _devices_near(request, host, frozenset(), options)
+
+
+def _devices_near(
+    request: ScheduleRequest, host: SchedulerHost, near: frozenset[int], options: SchedulerOptions
+) -> str | Open:
+    """What devices the host lacks, near these cells."""
+    if not request.devices:
+        return ""
+    if host.pools is None:
+        return Open("PCI devices cannot be read")
+    cells = (host.numa.cells if host.numa else None) or ()
+    if not options.pci_in_placement or all(row.alias is None for row in request.devices):
+        return devices_lack(request.devices, host.pools, near, cells)
+    # Each comes from the provider that Placement chose: it cannot use more than all of them.
+    lacks = (devices_lack([row], host.pools, near, cells) for row in request.devices)
+    return next(filter(None, lacks), Open(_MAPPING))
+
+
 def _passes(_: ScheduleRequest, __: SchedulerHost, ___: SchedulerOptions) -> str:
     return ""
+
+
+def _unread(_: ScheduleRequest, __: SchedulerHost, ___: SchedulerOptions) -> Open:
+    return Open("Trueup does not read what the new flavor asks for")
+
+
+def _unknown(_: ScheduleRequest, __: SchedulerHost, ___: SchedulerOptions) -> Open:
+    return Open("Trueup does not know this filter")
 
 
 # All but ComputeFilter, which needs the time.
@@ -183,20 +260,20 @@ FILTERS: Mapping[str, Filter] = {
     "AggregateIoOpsFilter": _io_ops(
         lambda host, options: least(host, "max_io_ops_per_host", options.max_io_ops_per_host)
     ),
+    "NUMATopologyFilter": _numa,
+    "PciPassthroughFilter": _devices,
 }
 # What these filters look for: a request without any of it passes them.
 _ONLY_IF: Mapping[str, Callable[[ScheduleRequest], bool]] = {
-    "NUMATopologyFilter": lambda request: request.numa,
-    "PciPassthroughFilter": lambda request: request.pci,
     "SimpleCIDRAffinityFilter": lambda request: "build_near_host_ip" in request.hints,
     "JsonFilter": lambda request: "query" in request.hints,
 }
 
 
-def filter_named(name: str, request: ScheduleRequest, now: datetime) -> Filter | None:
-    """The filter with this name; None: its effect on this request is not known here."""
+def filter_named(name: str, request: ScheduleRequest, now: datetime) -> Filter:
+    """The filter with this name."""
     if name == "ComputeFilter":
         return compute(now)
     if name in _ONLY_IF and not _ONLY_IF[name](request):
         return _passes
-    return FILTERS.get(name)
+    return FILTERS.get(name, _unknown) if name not in request.unread else _unread

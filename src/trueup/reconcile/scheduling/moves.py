@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The request for a move: Nova's conductor makes it of a server's first request. Pure."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from trueup.reconcile.expected import Unknown
 from trueup.reconcile.facts import Flavor, ScheduledServer, ScheduleRequest, SchedulerOptions
+from trueup.reconcile.scheduling.numa import topology_of
+from trueup.reconcile.scheduling.query import Refused
 
 Kind = Literal["live-migration", "resize", "evacuate", "unshelve"]
 KINDS: tuple[Kind, ...] = ("live-migration", "resize", "evacuate", "unshelve")
@@ -26,7 +30,7 @@ class Move:
 def moved(
     request: ScheduleRequest, move: Move, server: ScheduledServer, options: SchedulerOptions
 ) -> ScheduleRequest:
-    """The request for this move. Raises MoveImpossible.
+    """The request for this move. Raises MoveImpossible and Refused.
 
     PARITY: Nova forgets forced hosts, and keeps the server in its cell: a resize across cells needs
     a policy that allows it.
@@ -40,16 +44,28 @@ def moved(
     request = replace(request, cell=server.cell, forced_hosts=(), forced_nodes=())
     if move.flavor is None:
         return replace(request, ignored=frozenset({server.host}))
-    keys = (*move.flavor.extra_specs, *(key.replace("_", ":", 1) for key in request.image))
     stays = options.allow_resize_to_same_host
+    request = replace(request, ignored=frozenset() if stays else frozenset({server.host}))
+    if move.flavor.name == request.flavor.name:
+        return request
+    topology = topology_of(move.flavor, request.image)
+    if isinstance(topology, Unknown):
+        raise Refused(topology.reason)
     return replace(
         request,
         flavor=move.flavor,
-        ignored=frozenset() if stays else frozenset({server.host}),
-        numa=any(key.startswith(_OF_NUMA) for key in keys),
-        pci=any(key == "pci_passthrough:alias" for key in keys),
+        numa=topology,
+        devices=tuple(row for row in request.devices if row.alias is None),
+        unread=frozenset(_unread(move.flavor.extra_specs, has_cells=topology is not None)),
     )
 
 
-# Properties from which Nova makes a NUMA topology.
-_OF_NUMA = ("hw:numa_", "hw:cpu_policy", "hw:mem_page_size", "hw:cpu_dedicated_mask", "hw:pmem")
+def _unread(specs: Mapping[str, str], *, has_cells: bool) -> Iterator[str]:
+    """The filters of Nova whose input it makes of extra specs that are not read here."""
+    if any(key.startswith(("resources:", "hw:pmem")) for key in specs):
+        yield "NUMATopologyFilter"
+    if "pci_passthrough:alias" in specs:
+        # The options of nova-api have the aliases.
+        yield "PciPassthroughFilter"
+        if has_cells:
+            yield "NUMATopologyFilter"

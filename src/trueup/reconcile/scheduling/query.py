@@ -194,7 +194,7 @@ def _open(request: ScheduleRequest, options: SchedulerOptions) -> Iterator[str]:
     yield "what its ports ask for (minimum bandwidth, packet rate)"
     if options.query_placement_for_routed_network_aggregates:
         yield "the aggregates of the segments of its networks"
-    if request.pci and options.pci_in_placement:
+    if request.devices and options.pci_in_placement:
         yield "the resources of its PCI devices"
     if request.flavor.extra_specs.get("accel:device_profile"):
         yield "the resources of its device profile, which Cyborg has"

@@ -85,7 +85,10 @@ class _Courier:
                 tries = 0
                 continue
             if not self._reason:
-                self._say(f"{self._sink.name} fails: {reason}. The run goes on; it is tried again.")
+                self._say(
+                    f"{self._sink.name} fails: {reason}. "
+                    "The run continues; the message is sent again."
+                )
             self._reason = reason
             tries += 1
             if self._given_up(tries):

@@ -18,8 +18,10 @@ class Lines:
     def carry(self, message: Message, line: bytes) -> str:
         """Append the line. It failed if it is not on disk."""
         try:
-            # Opened each time: logrotate may have moved the file.
-            descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, PRIVATE)
+            # Opened each time: logrotate may have moved the file. A FIFO that nobody reads is an
+            # error, and is not waited for.
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK
+            descriptor = os.open(self.path, flags, PRIVATE)
             try:
                 written = os.write(descriptor, line + b"\n")
                 os.fsync(descriptor)

@@ -2,9 +2,10 @@
 """What a sink gets, and what a sink is."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from threading import Thread
 from typing import Any, Protocol
 
 Document = Mapping[str, Any]
@@ -27,6 +28,25 @@ class Message:
     def line(self, as_cadf: bool) -> bytes:
         """The message in one line of JSON, in ASCII."""
         return json.dumps(self.cadf if as_cadf else self.document).encode()
+
+
+def in_time(carry: Callable[[], str], seconds: float) -> str:
+    """What `carry` returns, or that it did not end; it is then left to the end of the process.
+
+    SAFETY: whoever gets a message may answer byte by byte, or not at all, and never end.
+    """
+    ended: list[str] = []
+
+    def carrying() -> None:
+        try:
+            ended.append(carry())
+        except Exception as error:
+            ended.append(f"{type(error).__name__}: {error}")
+
+    thread = Thread(target=carrying, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    return ended[0] if ended else f"there was no whole answer within {seconds:g} s"
 
 
 class Carrier(Protocol):

@@ -10,9 +10,10 @@ import ssl
 from dataclasses import dataclass
 from enum import Enum
 
-from trueup.reconcile.sinks.message import Message
+from trueup.reconcile.sinks.message import Message, in_time
 
-ANSWER_SECONDS = 5.0
+# For each part of a connection, and for all of it with the name of the server.
+ANSWER_SECONDS, WHOLE_SECONDS = 5.0, 20.0
 # Facility 13 is "log audit"; severities 4 and 6 are warning and informational.
 _AUDIT, _WARNING, _INFORMATIONAL = 13, 4, 6
 
@@ -36,7 +37,9 @@ class Syslog:
 
     def carry(self, message: Message, line: bytes) -> str:
         """Send it. UDP says nothing of a message that got lost on its way."""
-        content = formatted(message, line)
+        return in_time(lambda: self._sent(formatted(message, line)), WHOLE_SECONDS)
+
+    def _sent(self, content: bytes) -> str:
         try:
             match self.way:
                 case Way.UDP:

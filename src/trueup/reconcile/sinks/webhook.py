@@ -11,13 +11,14 @@ from typing import IO
 from urllib.error import HTTPError
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from trueup.reconcile.sinks.message import Message
+from trueup.reconcile.sinks.message import Message, in_time
 
-ANSWER_SECONDS = 10.0
+# For each part of an answer, and for all of it.
+ANSWER_SECONDS, WHOLE_SECONDS = 10.0, 20.0
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """The library follows a redirected POST with a GET: the message would be lost unsaid."""
+    """The library follows a redirected POST with a GET: the message would be lost silently."""
 
     def redirect_request(
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: object, newurl: str
@@ -37,14 +38,19 @@ class Webhook:
         headers = {"content-type": "application/json", "user-agent": "trueup"}
         headers |= signed(message.id, int(time.time()), line, self.secret)
         request = Request(self.url, line, headers, method="POST")
-        try:
-            with build_opener(_NoRedirects).open(request, timeout=ANSWER_SECONDS):
-                return ""
-        except HTTPError as error:
-            with error:
-                return f"it answered {error.code}"
-        except (OSError, HTTPException, ValueError) as error:
-            return str(getattr(error, "reason", error))
+        return in_time(lambda: _posted(request), WHOLE_SECONDS)
+
+
+def _posted(request: Request) -> str:
+    """Why it was not taken; empty if it was."""
+    try:
+        with build_opener(_NoRedirects).open(request, timeout=ANSWER_SECONDS):
+            return ""
+    except HTTPError as error:
+        with error:
+            return f"it answered {error.code}"
+    except (OSError, HTTPException, ValueError) as error:
+        return str(getattr(error, "reason", error))
 
 
 def signed(name: str, at: int, body: bytes, secret: bytes) -> dict[str, str]:

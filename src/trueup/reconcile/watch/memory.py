@@ -35,8 +35,9 @@ class Sighting:
     """A finding and when it was seen: since `first_seen` in every round, with this evidence.
 
     `evidence` is a digest. `rounds` is how many had it, with any evidence, and `known_since` the
-    first of them (None: a Trueup that did not note it wrote the file). `since` is when the defect
-    began, as far as the facts tell. `returned` is how often it was gone in the last two weeks.
+    first of them (None: a Trueup that did not note it wrote the file). `steady` is how many in a
+    row had it with this evidence. `since` is when the defect began, as far as the facts tell.
+    `returned` is how often it was gone in the last two weeks.
     """
 
     id: str
@@ -51,12 +52,18 @@ class Sighting:
     since: datetime | None = None
     known_since: datetime | None = None
     returned: int = 0
+    steady: int = 1
 
     @property
     def began(self) -> datetime:
         """Since when it has been there at least: the earliest time that is known."""
         times = (self.since, self.known_since, self.first_seen)
         return min(time for time in times if time is not None)
+
+    @property
+    def began_again(self) -> datetime:
+        """The first round that had it since it was last gone."""
+        return self.known_since or self.first_seen
 
     def confirmed(self, interval: timedelta) -> bool:
         """Whether two rounds that are so far apart, and all between them, have it."""
@@ -219,6 +226,7 @@ def _sighting(row: Finding, before: Sighting | None, now: datetime, returned: in
         since=row.since,
         known_since=(before.known_since or before.first_seen) if before else now,
         returned=returned,
+        steady=before.steady + 1 if before and same else 1,
     )
 
 

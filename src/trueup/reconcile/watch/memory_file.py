@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The memory of watching in a file, for one process at a time."""
+"""What watching remembers in files, for one process at a time."""
 
 import fcntl
 import os
@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import msgspec
 
 from trueup.reconcile import files
 from trueup.reconcile.watch.errors import FolderUnusable, WatchedAlready
-from trueup.reconcile.watch.memory import Memory
 
+T = TypeVar("T")
 FORMAT = 1
 _NAME, _LOCK = "watch.json", "watch.lock"
 _FOLDER_MODE = 0o700
@@ -21,14 +22,14 @@ _FOLDER_MODE = 0o700
 
 class _Kept(msgspec.Struct):
     format: int
-    memory: Memory
+    memory: msgspec.Raw
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
-    """What was remembered; `lost` says why it begins anew, where there was something."""
+class Recalled(Generic[T]):
+    """What a file has, if it has anything; `lost` says why that cannot be used."""
 
-    memory: Memory
+    value: T | None = None
     lost: str = ""
 
 
@@ -50,21 +51,22 @@ def remembering(folder: Path) -> Iterator[Path]:
         os.close(lock)
 
 
-def recall(path: Path) -> Recalled:
-    """What was remembered. A damaged file costs the history, and never the watching."""
+def kept_in(path: Path, kind: type[T]) -> Recalled[T]:
+    """What is kept in a file."""
     try:
         kept = msgspec.json.decode(path.read_bytes(), type=_Kept)
+        if kept.format != FORMAT:
+            return Recalled(lost=f"its format is {kept.format}, this Trueup reads {FORMAT}")
+        return Recalled(msgspec.json.decode(kept.memory, type=kind))
     except FileNotFoundError:
-        return Recalled(Memory())
+        return Recalled()
     except OSError as error:
-        return Recalled(Memory(), error.strerror or str(error))
+        return Recalled(lost=error.strerror or str(error))
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        return Recalled(Memory(), f"it is damaged ({error})")
-    if kept.format != FORMAT:
-        return Recalled(Memory(), f"its format is {kept.format}, this Trueup reads {FORMAT}")
-    return Recalled(kept.memory)
+        return Recalled(lost=f"it is damaged ({error})")
 
 
-def remember(memory: Memory, path: Path) -> None:
-    """Keep it, whole and durable. Raises FileUnwritable."""
-    files.write(path, msgspec.json.encode(_Kept(FORMAT, memory)) + b"\n")
+def keep(path: Path, value: object) -> None:
+    """Keep it in a file, whole and durable. Raises FileUnwritable."""
+    content = msgspec.Raw(msgspec.json.encode(value))
+    files.write(path, msgspec.json.encode(_Kept(FORMAT, content)) + b"\n")

@@ -12,7 +12,7 @@ from prometheus_client.registry import Collector
 
 from trueup.reconcile.clock import now
 from trueup.reconcile.verdicts import Severity
-from trueup.reconcile.watch.status import WatchStatus
+from trueup.reconcile.watch.status import RepairStatus, WatchStatus
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 _PARTS = ("capacity", "right", "undecided", "phantom", "missing")
@@ -41,6 +41,8 @@ class StatusMetrics(Collector):
     def collect(self) -> Iterable[Metric]:
         status = self._status()
         yield from _rounds(status)
+        if status.repairs:
+            yield from _repairs(status.repairs)
         # SAFETY: before a round has succeeded nothing is known, and 0 would say that nothing is.
         if status.last_success:
             yield from _findings(status)
@@ -77,6 +79,31 @@ def _rounds(status: WatchStatus) -> Iterator[Metric]:
     if status.last_success:
         last.add_metric([], _epoch(status.last_success))
     yield last
+
+
+def _repairs(repairs: RepairStatus) -> Iterator[Metric]:
+    stopped = GaugeMetricFamily(
+        "trueup_watch_repairs_stopped",
+        "1 while nothing is repaired until a person ends the stop, by its reason; else 0",
+        labels=["reason"],
+    )
+    stop = repairs.state.stopped
+    stopped.add_metric([stop.reason.name if stop else ""], float(stop is not None))
+    yield stopped
+    room = GaugeMetricFamily(
+        "trueup_watch_repair_budget",
+        "How many subjects repairs may still change in this hour, and in this day",
+        labels=["period"],
+    )
+    for period, left in zip(("hour", "day"), repairs.room, strict=True):
+        room.add_metric([period], left)
+    yield room
+    runs = CounterMetricFamily(
+        "trueup_watch_repair_runs", "Repairs since the start, by how they ended", labels=["result"]
+    )
+    for result in ("done", "stopped", "unknown"):
+        runs.add_metric([result], repairs.runs.get(result, 0))
+    yield runs
 
 
 def _findings(status: WatchStatus) -> Iterator[Metric]:

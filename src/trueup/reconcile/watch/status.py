@@ -9,7 +9,10 @@ from trueup.reconcile.facts import Facts
 from trueup.reconcile.page.page import CoverageRow
 from trueup.reconcile.page.placeable import Placeables
 from trueup.reconcile.page.split import CapacitySplit
+from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.watch.memory import Memory
+from trueup.reconcile.watch.repairs import Repairs
+from trueup.reconcile.wording import counted
 
 # A round that takes longer hangs.
 STUCK_AFTER = timedelta(hours=1)
@@ -40,6 +43,32 @@ def stocks_of(facts: Facts) -> tuple[Stock, ...]:
 
 
 @dataclass(frozen=True, slots=True)
+class RepairStatus:
+    """What repairs may still change in this hour and this day, and the runs since the start.
+
+    `note`: why the last round repaired nothing, where it might have.
+    """
+
+    state: Repairs
+    room: tuple[int, int]
+    runs: Mapping[str, int]
+    note: str = ""
+
+    @property
+    def words(self) -> str:
+        """What is next, in words."""
+        if stop := self.state.stopped:
+            return f"Stopped since {stop.at:%Y-%m-%d}: {in_words(stop.reason)}."
+        if self.state.announced:
+            return f"The next round repairs {', '.join(self.state.announced)}."
+        if self.note:
+            return self.note
+        hour, day = self.room
+        subjects = counted(hour, "subject")
+        return f"{subjects} may still be changed in this hour, {day} in this day."
+
+
+@dataclass(frozen=True, slots=True)
 class WatchStatus:
     """What is known now. Before the first round has succeeded, `last_success` is None.
 
@@ -60,6 +89,7 @@ class WatchStatus:
     notifications: Mapping[str, int] = field(default_factory=dict)
     last_success: datetime | None = None
     running_since: datetime | None = None
+    repairs: RepairStatus | None = None
 
     def not_ready(self) -> str:
         """Why there is nothing to show yet; empty if there is."""

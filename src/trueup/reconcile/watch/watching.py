@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rounds: observe, compare with the memory, report. Two rounds never run at the same time.
 
-SAFETY: nothing here writes to a cloud. A round that fails is reported; the next begins as usual.
+SAFETY: nothing here writes to a cloud; only `repairing` does, where a policy permits it. A round
+that fails is reported; the next begins as usual.
 """
 
 import random
@@ -33,9 +34,10 @@ from trueup.reconcile.watch.memory import (
     after_round,
     news_in,
 )
-from trueup.reconcile.watch.memory_file import remember
+from trueup.reconcile.watch.memory_file import keep
 from trueup.reconcile.watch.news import news_message
-from trueup.reconcile.watch.status import Stock, WatchStatus, stocks_of
+from trueup.reconcile.watch.repairing import Repairer
+from trueup.reconcile.watch.status import RepairStatus, Stock, WatchStatus, stocks_of
 from trueup.reconcile.wording import counted
 
 # By how much of the interval a round may come earlier or later, so that the rounds of several
@@ -62,6 +64,7 @@ class Watch:
     interval: float
     version: str
     hook: Sink | None = None
+    repairer: Repairer | None = None
     confirm_after: float = INTERVAL_SECONDS
 
     @property
@@ -75,6 +78,7 @@ class Watcher:
     def __init__(self, watch: Watch, memory: Memory) -> None:
         self._watch = watch
         self._page: Page | None = None
+        self._seen: Observation | None = None
         self._stocks: tuple[Stock, ...] = ()
         self._rounds: Counter[str] = Counter()
         self._notifications: Counter[str] = Counter()
@@ -97,6 +101,7 @@ class Watcher:
         started, began = now(), time.monotonic()
         self.status = replace(self.status, running_since=started)
         phases: dict[str, float] = {}
+        self._seen = None
         try:
             memory = self._observe(phases)
         except Exception as error:
@@ -106,6 +111,7 @@ class Watcher:
         self._rounds[memory.rounds[-1].state] += 1
         memory = self._notify(memory, phases)
         self._remember(memory, phases)
+        self._repair(memory, phases)
         self._publish(memory, phases)
 
     def _observe(self, phases: dict[str, float]) -> Memory:
@@ -115,6 +121,7 @@ class Watcher:
         before = self.status.memory
         memory = after_round(before, seen.audit, seen.facts.cells, phases["observe"])
         began = time.monotonic()
+        self._seen = seen
         placeables = self._count(seen)
         if not placeables.gap:
             memory = after_counting(memory, seen.audit.taken_at, placeables.in_all)
@@ -161,10 +168,22 @@ class Watcher:
     def _remember(self, memory: Memory, phases: dict[str, float]) -> None:
         began = time.monotonic()
         try:
-            remember(memory, self._watch.path)
+            keep(self._watch.path, memory)
         except FileUnwritable as error:
             self._watch.say(f"{error.path} cannot be written: {error.reason}. Watching continues.")
         phases["remember"] = time.monotonic() - began
+
+    def _repair(self, memory: Memory, phases: dict[str, float]) -> None:
+        if self._watch.repairer is None:
+            return
+        began = time.monotonic()
+        self._watch.repairer.after_round(self._seen, memory)
+        phases["repair"] = time.monotonic() - began
+
+    @property
+    def _repairs(self) -> RepairStatus | None:
+        one = self._watch.repairer
+        return RepairStatus(one.state, one.room, dict(one.runs), one.note) if one else None
 
     def _publish(self, memory: Memory, phases: dict[str, float]) -> None:
         began = time.monotonic()
@@ -184,6 +203,7 @@ class Watcher:
             phases=phases,
             rounds=dict(self._rounds),
             notifications=dict(self._notifications),
+            repairs=self._repairs,
             running_since=None,
         )
 
@@ -194,8 +214,15 @@ class Watcher:
         try:
             returns = tuple(_return(sighting) for sighting in memory.sightings if sighting.returned)
             history = history_plot(_marks(memory))
-            past = trends(memory.counts)
-            return html_of(replace(self._page, history=history, returns=returns, trends=past))
+            repairs = self._repairs.words if self._repairs else ""
+            page = replace(
+                self._page,
+                history=history,
+                returns=returns,
+                repairs=repairs,
+                trends=trends(memory.counts),
+            )
+            return html_of(page)
         except Exception as error:
             self._watch.say(f"the page cannot be made: {self._watch.explain(error)}")
             return self.status.page

@@ -8,7 +8,7 @@ from sqlalchemy import delete
 from tests.placement.client import Client
 from trueup.placement.index.view import verify as verifying
 from trueup.placement.index.view.columns import View
-from trueup.placement.index.view.foreign_writes import Residue
+from trueup.placement.index.view.foreign_writes import NEVER, Comparison
 from trueup.placement.index.view.verify import verify
 from trueup.placement.store import tables
 
@@ -52,10 +52,10 @@ def test_a_defect_is_shown(cloud: Client, monkeypatch: pytest.MonkeyPatch) -> No
     def pause(_seconds: float) -> None:
         assert cloud.put(path, body).status == 200
 
-    def find_nothing(_tx: Any, view: View, _residue: Residue) -> tuple[View, Residue]:
-        return view, {}
+    def find_nothing(_tx: Any, view: View, *_rest: Any) -> Comparison:
+        return Comparison(view, NEVER, frozenset())
 
-    monkeypatch.setattr(verifying, "with_foreign_writes", find_nothing)
+    monkeypatch.setattr(verifying, "compare", find_nothing)
     wrong, late = verify(cloud.application.database, 0, pause)
     assert [difference.what for difference in wrong] == ["inventory", "provider"]
     assert late == []

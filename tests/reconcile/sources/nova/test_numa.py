@@ -58,6 +58,8 @@ def test_the_cells_of_a_host():
                 memory_used_mb=2048,
                 pinned=frozenset({6}),
                 pages=(MemoryPages(2048, 512, 10, 2), MemoryPages(4, 3000000)),
+                siblings=(frozenset({4, 5}), frozenset({6, 7})),
+                socket=0,
             ),
         )
     )
@@ -65,6 +67,13 @@ def test_the_cells_of_a_host():
     assert found.cells is not None
     assert found.cells[0].free_dedicated == {7}
     assert found.cells[0].pages[0].free == 500
+
+
+def test_a_cell_may_be_near_to_networks():
+    for networks in ({"physnets": ["public"]}, {"physnets": [], "tunneled": True}):
+        found = read(written(network_metadata=versioned("NetworkMetadata", **networks)))
+        assert found is not None
+        assert [cell.networks for cell in found.cells or ()] == [True]
 
 
 def test_before_train_the_same_processors_are_for_both():

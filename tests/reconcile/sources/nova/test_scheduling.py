@@ -13,6 +13,7 @@ from trueup.reconcile.sources.nova.scheduling import (
     host_of,
     image_properties,
     request_of,
+    with_hardware,
 )
 from trueup.reconcile.sources.nova.tables import scheduler_nodes
 
@@ -29,11 +30,16 @@ def test_image_properties_are_texts_as_glance_has_them():
         "hw_numa_nodes": 2,
         "hw_vif_model": None,
         "traits_required": ["CUSTOM_A"],
-        "hw_numa_cpus": [[0], [1]],
+        "hw_numa_cpus": [[0, 2], [1]],
+        "hw_numa_mem": [64, 32],
     }
     assert image_properties(properties) == {
         "hw_virtio_packed_ring": "true",
         "hw_numa_nodes": "2",
+        "hw_numa_cpus.0": "0,2",
+        "hw_numa_cpus.1": "1",
+        "hw_numa_mem.0": "64",
+        "hw_numa_mem.1": "32",
         "trait:CUSTOM_A": "required",
     }
 
@@ -41,7 +47,7 @@ def test_image_properties_are_texts_as_glance_has_them():
 def test_a_request_with_nothing_but_a_flavor():
     request = request_of("server", {"flavor": FLAVOR, "scheduler_hints": {"group": "g"}})
     assert (request.image, request.hints) == ({}, {"group": ("g",)})
-    asked = (request.numa, request.pci, request.ignored, request.forced_hosts)
+    asked = (request.numa, request.devices, request.ignored, request.forced_hosts)
     assert not any(asked)
 
 
@@ -53,6 +59,18 @@ def test_a_request_without_a_flavor_is_none():
 def test_columns_that_are_broken_or_empty_say_nothing():
     row = SimpleNamespace(**dict.fromkeys(scheduler_nodes.c.keys()))
     row.uuid, row.stats, row.supported_instances, row.disk_available_least = "A", "{", "", 3
+    row.free_disk_gb = 0
     host = host_of(row, "cell", ComputeService("cell", "h", False, None), (), ())
     assert (host.uuid, host.stats, host.supported, host.made_at) == ("a", {}, (), None)
     assert host.attributes["free_disk_mb"] == 0, "not more than the database expects"
+    # Of a row that nova-compute has not completed yet, Nova looks at nothing.
+    row.free_disk_gb, row.stats, row.memory_mb = None, '{"num_instances": 3}', 64
+    new = host_of(row, "cell", ComputeService("cell", "h", False, None), (), ())
+    assert (new.stats, new.attributes["total_usable_ram_mb"], new.attributes["uuid"]) == (
+        {},
+        0,
+        None,
+    )
+    for text, pools in ((None, ()), ("{", None), ("[]", None)):
+        hardware = SimpleNamespace(numa_topology=None, pci_stats=text)
+        assert with_hardware(host, hardware).pools == pools

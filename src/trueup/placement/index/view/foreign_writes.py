@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the writes of other services, which do not publish their changes.
+"""Finds the writes of other services, which do not publish their changes, and damage of a view.
 
 A few sums are compared, which is cheap. Rows are read only of the kinds whose sums differ. Usage
 has no sum, and is always read. If the sums still differ, the whole ledger is read: a claim through
@@ -8,16 +8,17 @@ not raise it.
 """
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from trueup.placement import store
+from trueup.placement.index.view import damage
 from trueup.placement.index.view.build import with_usage
 from trueup.placement.index.view.columns import Integers, View, to_array
 from trueup.placement.index.view.forest import NO_PARENT, NO_POSITION
 from trueup.placement.index.view.refresh import load, refresh
-from trueup.placement.store.engine.changes import Changed
+from trueup.placement.store.engine.changes import Changed, Vector
 from trueup.placement.store.engine.database import Transaction
 from trueup.placement.store.reads import fingerprint as sums_of_ledger
 from trueup.placement.store.reads.fingerprint import Fingerprint
@@ -26,25 +27,52 @@ Residue = Mapping[str, int]
 """The sums of the ledger minus those of a current view: the part of the skipped rows."""
 
 
-def with_foreign_writes(tx: Transaction, view: View, residue: Residue) -> tuple[View, Residue]:
-    """The view with the writes of other services, and its residue.
+class Compared(NamedTuple):
+    """The state of the ledger in a comparison, for the next one."""
 
-    `view` must include all changes published up to the snapshot of `tx`; `residue` is the result of
-    the previous call.
+    vector: Vector
+    ledger: Fingerprint
+    residue: Residue
+
+
+NEVER = Compared({}, {}, {})
+
+
+class Comparison(NamedTuple):
+    """The result of a comparison."""
+
+    view: View
+    """The view with the writes of other services."""
+    compared: Compared
+    damaged: frozenset[str]
+    """What was wrong in the view, and no service can have written: sums, or UUIDs of providers."""
+
+
+def compare(tx: Transaction, view: View, vector: Vector, earlier: Compared) -> Comparison:
+    """Compare a view that includes all changes of this vector with the snapshot of `tx`.
+
+    `earlier` is from the previous comparison of this view, or NEVER.
     """
     names = store.ledger_rows.names(tx)
     same_names = (names.class_ids, names.trait_ids) == (view.class_ids, view.trait_ids)
-    ledger = store.fingerprint.fingerprint(tx)
-    differing = {name for name, _ in _minus(ledger, view).items() ^ residue.items()}
-    view = refresh(tx, view, changes_against(tx, view, differing, names=not same_names))
-    view = with_usage(view, store.ledger_rows.all_usage(tx), None)
-    if same_names and not differing:
-        return view, residue
-    left = _minus(ledger, view)
-    if left == residue:
-        return view, left
-    view = load(tx)
-    return view, _minus(ledger, view)
+    ledger, residue = store.fingerprint.fingerprint(tx), earlier.residue
+    differing = frozenset(name for name, _ in _minus(ledger, view).items() ^ residue.items())
+    is_same_state = (vector, ledger) == (earlier.vector, earlier.ledger)
+    damaged = differing if is_same_state else frozenset[str]()
+    fresh = refresh(tx, view, changes_against(tx, view, differing, names=not same_names))
+    fresh = with_usage(fresh, store.ledger_rows.all_usage(tx), None)
+    damaged |= damage.grown_usage(view, fresh)
+    if not same_names or differing:
+        left = _minus(ledger, fresh)
+        if left != residue:
+            loaded = load(tx)
+            claimed = store.changes.news(tx, earlier.vector).changed
+            if not claimed.everything and not claimed.all_usage:
+                damaged |= damage.other_content(fresh, loaded, claimed.usage_of)
+            fresh, residue = loaded, _minus(ledger, loaded)
+    if damaged:
+        fresh = load(tx)
+    return Comparison(fresh, Compared(vector, ledger, residue), damaged)
 
 
 def fingerprint_of(view: View) -> Fingerprint:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from trueup.placement import store
 from trueup.placement.index.view.columns import View
 from trueup.placement.index.view.differences import Difference, differences
-from trueup.placement.index.view.foreign_writes import with_foreign_writes
+from trueup.placement.index.view.foreign_writes import NEVER, compare
 from trueup.placement.index.view.refresh import load, refresh
 from trueup.placement.store.engine.changes import Vector
 from trueup.placement.store.engine.database import Database, Transaction
@@ -50,7 +50,7 @@ def verify(
         view = _refresh(tx, refreshed).view
         loaded = load(tx)
         found = differences(view, loaded)
-        wrong = differences(with_foreign_writes(tx, view, {})[0], loaded) if found else []
+        wrong = differences(compare(tx, view, {}, NEVER).view, loaded) if found else []
     return Verification(wrong, [difference for difference in found if difference not in wrong])
 
 

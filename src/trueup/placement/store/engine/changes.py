@@ -13,8 +13,13 @@ A *vector* is the latest number of each writer. A reader with an earlier vector 
 since then in the rows. A row keeps only the most recent changes: it is complete for readers whose
 number is `reaches` or more. A reader must read the whole ledger again if its number is less than
 `shaped`, the last change of more than usage; or if it knows a writer whose row is gone, unless a
-change says that the row was unused. The *clock* is the sum of all numbers. It grows with each
-change; equal clocks mean equal vectors, because each writer starts at a random number.
+change says that the row was unused. The *clock* is the sum of all numbers, each times the weight of
+its writer. It grows with each change, and equal clocks mean equal vectors: each writer starts at a
+random number, and a number that one writer lost weighs less or more than one that another gained.
+
+A database can lose committed changes: a backup is restored, or a replica that was behind takes
+over. SAFETY: a writer then never uses its lost numbers for other changes, since readers that know
+them would take the new changes for the lost ones. It finds its row behind, and begins a new one.
 
 Upstream's service publishes nothing; `store.reads.fingerprint` finds its writes.
 """
@@ -43,17 +48,21 @@ FORGOTTEN = "w"
 
 _SECONDS_UNUSED_MAX = 3600
 _FORGOTTEN_MAX = 16
-_FIRST_BITS = 44
+_FIRST_BITS = 40
+_WEIGHTS = 1021
+"""The weight of a writer is its key, modulo this prime, plus one: sums stay within 64 bits."""
 
 _PARTS = ("sequence", "reaches", "shaped", "recent")
+_WRITTEN = (*_PARTS, "touched_at")
 _UPDATED = FixedStatement(
     update(changes)
-    .where(changes.c.writer == bindparam("key"))
-    .values({name: bindparam(name) for name in _PARTS})
-    .values(touched_at=bindparam("now"))
+    .where(changes.c.writer == bindparam("key"), changes.c.sequence == bindparam("committed"))
+    .values({name: bindparam(name) for name in _WRITTEN})
 )
-_INSERTED = inserting(changes, "writer", "first", "touched_at", *_PARTS)
-_SUM = FixedStatement(select(func.coalesce(func.sum(changes.c.sequence), 0)))
+_INSERTED = inserting(changes, "writer", "first", *_WRITTEN)
+_SUM = FixedStatement(
+    select(func.coalesce(func.sum(changes.c.sequence * (changes.c.writer % _WEIGHTS + 1)), 0))
+)
 _VECTOR = FixedStatement(select(changes.c.writer, changes.c.sequence))
 _UNUSED = (
     select(changes.c.writer, changes.c.sequence)
@@ -89,12 +98,30 @@ class Writer:
     sequence: int = -1
     reaches: int = -1
     shaped: int = -1
+    committed: int = -1
+    """The number of the last transaction that was committed."""
     recent: str = ""
     is_new: bool = False
     """Whether the last transaction inserted the row."""
 
     def __post_init__(self) -> None:
-        self.sequence = self.reaches = self.shaped = self.first
+        self.sequence = self.reaches = self.shaped = self.committed = self.first
+
+    def add(self, noted: Collection[str]) -> dict[str, Any]:
+        """The columns of the row with these changes as the latest."""
+        self.sequence += 1
+        is_usage = all(word.startswith((USAGE_OF, ALL_USAGE, FORGOTTEN)) for word in noted)
+        if not is_usage:
+            self.shaped = self.sequence
+        said = " ".join(noted)
+        if len(said) > RECENT_LENGTH_MAX // 2:
+            said = ALL_USAGE if is_usage else EVERYTHING
+        recent = f"{self.recent}{self.sequence - self.first}:{said};"
+        while len(recent) > RECENT_LENGTH_MAX:
+            oldest, _, recent = recent.partition(";")
+            self.reaches = self.first + int(oldest.partition(":")[0])
+        self.recent = recent
+        return {name: getattr(self, name) for name in _PARTS} | {"touched_at": int(time.time())}
 
 
 class _Published(NamedTuple):
@@ -134,38 +161,22 @@ def note(tx: Connection, kind: str, ids: Iterable[int] | None = None) -> None:
     tx.info[NOTED].update([kind] if ids is None else [f"{kind}{id_}" for id_ in ids])
 
 
-def publish(tx: Connection, noted: Collection[str], writer: Writer) -> None:
-    """Write what a transaction changed, as its last statement.
+def publish(tx: Connection, noted: Collection[str], writer: Writer) -> Writer:
+    """Write what a transaction changed, as its last statement. Returns the writer to use next.
 
     No other transaction has the writer until this one has ended. The writer stays usable if this
     fails: its next change then publishes the missing ones too.
     """
     writer.is_new = False
     if not noted:
-        return
-    writer.sequence += 1
-    is_usage = all(word.startswith((USAGE_OF, ALL_USAGE, FORGOTTEN)) for word in noted)
-    if not is_usage:
-        writer.shaped = writer.sequence
-    said = " ".join(noted)
-    if len(said) > RECENT_LENGTH_MAX // 2:
-        said = ALL_USAGE if is_usage else EVERYTHING
-    recent = f"{writer.recent}{writer.sequence - writer.first}:{said};"
-    while len(recent) > RECENT_LENGTH_MAX:
-        oldest, _, recent = recent.partition(";")
-        writer.reaches = writer.first + int(oldest.partition(":")[0])
-    writer.recent = recent
-    row = {
-        "sequence": writer.sequence,
-        "reaches": writer.reaches,
-        "shaped": writer.shaped,
-        "recent": recent,
-    }
-    now = int(time.time())
-    writer.is_new = _UPDATED.send(tx, {"key": writer.key, "now": now, **row}).row_count == 0
-    if writer.is_new:
-        new = {"writer": writer.key, "first": writer.first, "touched_at": now}
-        _INSERTED.send(tx, [{**new, **row}])
+        return writer
+    known = {"key": writer.key, "committed": writer.committed}
+    if not _UPDATED.send(tx, writer.add(noted) | known).row_count:
+        # The row was never there, was unused for too long, or lacks what the database lost.
+        writer = Writer(is_new=True)
+        row = {"writer": writer.key, "first": writer.first}
+        _INSERTED.send(tx, [row | writer.add(noted)])
+    return writer
 
 
 def clock(tx: Connection) -> int:
@@ -173,8 +184,13 @@ def clock(tx: Connection) -> int:
     return int(_SUM.send(tx).rows[0][0])
 
 
+def clock_of(vector: Vector) -> int:
+    """The clock of the moment of this vector."""
+    return sum(number * (writer % _WEIGHTS + 1) for writer, number in vector.items())
+
+
 def vector(tx: Connection) -> Vector:
-    """The latest number of each writer. Their sum is the clock of the same moment."""
+    """The latest number of each writer."""
     return dict(_VECTOR.send(tx).rows)
 
 
@@ -214,7 +230,7 @@ def _changed(known: Vector, now: Vector, moved: Iterable[_Published]) -> Changed
 def forget_unused(tx: Connection) -> None:
     """Delete all rows of writers that wrote nothing for an hour; their processes have ended.
 
-    A writer that was idle, and writes again, inserts its row again, with the numbers it had.
+    A writer that was idle, and writes again, begins a new row.
     """
     _forget(tx, _UNUSED)
 

@@ -111,8 +111,8 @@ class Database:
                 connection.info[changes.NOTED] = noted
                 with connection.begin():
                     yield connection
-                    changes.publish(connection, noted, writer)
-            keeps_writer = True
+                    writer = changes.publish(connection, noted, writer)
+            keeps_writer, writer.committed = True, writer.sequence
             self.published_count += bool(noted)
         except DBAPIError as error:
             # SAFETY: after a lost connection the server may still execute the sent statements.

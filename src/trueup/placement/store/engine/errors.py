@@ -112,8 +112,12 @@ _SQLITE = _table(
 )
 _SQLITE_PRIMARY = 0xFF
 
+STANDBY = "the server is a standby, which has not taken over"
+"""The text of the error for a connection that is refused by us."""
+
 # psycopg has no SQLSTATE for a connection that was never made.
 _CONNECTION_FAILED = (
+    STANDBY,
     "connection failed",
     "connection is bad",
     "connection timeout expired",

@@ -13,7 +13,12 @@ from sqlalchemy.engine import URL
 from sqlalchemy.engine.interfaces import IsolationLevel
 from sqlalchemy.exc import DisconnectionError
 
-from trueup.placement.store.engine.errors import Meaning, SessionNotKept, meaning_of_original
+from trueup.placement.store.engine.errors import (
+    STANDBY,
+    Meaning,
+    SessionNotKept,
+    meaning_of_original,
+)
 from trueup.placement.store.engine.statements import AUTOCOMMIT
 
 IN_MEMORY = frozenset({None, "", ":memory:"})
@@ -37,6 +42,7 @@ wait for locks."""
 PREPARE_THRESHOLD = "prepare_threshold"
 """A parameter of psycopg: a statement is prepared after that many executions."""
 _IS_SHARED = "trueup session is shared"
+_SERVER = "SELECT pg_backend_pid(), pg_is_in_recovery()"
 _LEVEL: IsolationLevel = "READ COMMITTED"
 _MARK = "@trueup_session"
 """A variable of MySQL's sessions: the ID of the session that its client knows."""
@@ -51,6 +57,7 @@ class DatabaseOptions:
 
     `parameters` are added to the query of the URL; an empty `sql_mode` leaves the server's.
     Without `lock_wait_seconds`, a statement waits for locks as long as the server permits.
+    Without `takes_standby`, a standby of PostgreSQL is refused: its rows may be old.
     """
 
     parameters: str = ""
@@ -62,6 +69,7 @@ class DatabaseOptions:
     lock_wait_seconds: int | None = 10
     synchronous: bool = True
     sql_mode: str = "TRADITIONAL"
+    takes_standby: bool = True
 
     @property
     def silence_seconds(self) -> int | None:
@@ -247,7 +255,12 @@ def _prepare_postgresql(engine: Engine, options: DatabaseOptions, knows_sessions
     def prepare(connection: Any, record: Any) -> None:
         # Within a transaction, a rollback would undo the setting.
         connection.autocommit = True
-        if _is_shared(connection):
+        process_id, is_standby = connection.execute(_SERVER).fetchone()
+        if is_standby and not options.takes_standby:
+            connection.close()
+            raise engine.dialect.loaded_dbapi.OperationalError(STANDBY)
+        # A pooler such as PgBouncer tells each client a process ID of its own.
+        if process_id != connection.info.backend_pid:
             record.info[_IS_SHARED] = True
             if not knows_sessions:
                 connection.prepare_threshold = None
@@ -260,12 +273,6 @@ def _prepare_postgresql(engine: Engine, options: DatabaseOptions, knows_sessions
         is_block = AUTOCOMMIT not in tx.get_execution_options()
         if bound and is_block and _IS_SHARED in tx.connection.info:
             tx.exec_driver_sql(f"SET LOCAL {bound}")
-
-
-def _is_shared(connection: Any) -> bool:
-    """Whether a pooler such as PgBouncer answers: it tells each client a PID of its own."""
-    found = connection.execute("SELECT pg_backend_pid()").fetchone()
-    return bool(found[0] != connection.info.backend_pid)
 
 
 def _prepare_mysql(engine: Engine, options: DatabaseOptions, sharing: Sharing) -> None:

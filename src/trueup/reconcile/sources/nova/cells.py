@@ -30,7 +30,7 @@ from trueup.reconcile.sources.nova.contract import (
     InstanceFilter,
     InstanceIds,
 )
-from trueup.reconcile.sources.nova.host_names import HostNames
+from trueup.reconcile.sources.nova.host_names import HostNames, services_as_nodes
 from trueup.reconcile.sources.nova.instance_rows import Beside, InstanceRows
 from trueup.reconcile.sources.reading import Read, Reader
 
@@ -69,11 +69,17 @@ class CellReading:
     def hosts(self) -> CellContents:
         """Its compute nodes and services, also deleted ones."""
         services = list(self._rows(queries.every(self._columns, tables.services), tables.services))
-        nodes = self._rows(queries.every(self._columns, tables.compute_nodes), tables.compute_nodes)
+        rows = self._rows(queries.every(self._columns, tables.compute_nodes), tables.compute_nodes)
+        nodes = self._read(host_rows.compute_node, tables.compute_nodes, rows)
         computes = [row for row in services if row.binary == host_rows.COMPUTE]
+        found = self._read(self._compute_service, tables.services, computes)
+        if {row.host for row in found} - {row.host for row in nodes} and self._session.folds_case(
+            tables.services.c.host
+        ):
+            found = services_as_nodes(found, nodes)
         return CellContents(
-            compute_nodes=self._read(host_rows.compute_node, tables.compute_nodes, nodes),
-            services=self._read(self._compute_service, tables.services, computes),
+            compute_nodes=nodes,
+            services=found,
             heartbeat=self._heartbeat(services),
             ahead=self._ahead(),
             noted=self._noted(),

@@ -130,9 +130,10 @@ class NovaDatabases:
         """The hardware of each compute node of a cell, by uuid."""
         return self._ask_cell(cell, lambda reading: reading.hardware())
 
-    def schedule(self, uuid: str) -> Schedule | None:
+    def schedule(self, uuid: str, *, resized: bool = False) -> Schedule | None:
         """The scheduler's inputs for a server, and hosts; None: Nova has no request of the server.
 
+        `resized`: the new flavor may ask for NUMA cells, which the old one does not.
         Raises NotARequest. A cell that does not answer is named, and its hosts are left out.
         """
         cells = self.cells()
@@ -148,7 +149,8 @@ class NovaDatabases:
             answered.append(cell)
             places |= found.places
             server = found.server if cell.number == side.cell else server
-        known = HostsAround(side.aggregates, places)
+        hardware = resized or bool(side.request.numa or side.request.devices)
+        known = HostsAround(side.aggregates, places, hardware)
         hosts = [
             host
             for cell in answered

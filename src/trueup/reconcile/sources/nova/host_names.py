@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host names in rows of instances and migrations, spelled as compute nodes spell them. Pure.
+"""Host names in rows of instances, moves and services, spelled as compute nodes spell them. Pure.
 
 After a host was renamed to other letters, older rows keep the old name. Nova on MySQL finds the
 compute node by either; so readers of such databases write one spelling, and no rule has to compare.
@@ -8,7 +8,13 @@ compute node by either; so readers of such databases write one spelling, and no 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from trueup.reconcile.facts import Instance, Migration, as_compared
+from trueup.reconcile.facts import (
+    ComputeNode,
+    ComputeService,
+    Instance,
+    Migration,
+    as_compared,
+)
 
 # The host and the node that a row names.
 Place = tuple[str | None, str | None]
@@ -18,8 +24,10 @@ class HostNames:
     """The hosts and nodes of the compute nodes of one cell whose database compares without case."""
 
     def __init__(self, places: Iterable[tuple[str, str]]) -> None:
+        self._known = frozenset[Place](places)
         self._places: Mapping[tuple[str, str], Place] = {
-            (as_compared(host), as_compared(node)): (host, node) for host, node in places
+            (as_compared(host or ""), as_compared(node or "")): (host, node)
+            for host, node in self._known
         }
 
     def of_instances(self, rows: Iterable[Instance]) -> Iterator[Instance]:
@@ -41,5 +49,20 @@ class HostNames:
             )
 
     def _spelled(self, host: str | None, node: str | None) -> Place:
+        if (host, node) in self._known:
+            return host, node
         key = as_compared(host or ""), as_compared(node or "")
         return self._places.get(key, (host, node))
+
+
+def services_as_nodes(
+    services: Iterable[ComputeService], nodes: Iterable[ComputeNode]
+) -> tuple[ComputeService, ...]:
+    """The same services, with their hosts spelled as their compute nodes spell them."""
+    former_first = sorted(nodes, key=lambda row: not row.deleted)
+    known = {as_compared(row.host): row.host for row in former_first}
+    exact = frozenset(known.values())
+    return tuple(
+        row if row.host in exact else replace(row, host=known.get(as_compared(row.host), row.host))
+        for row in services
+    )

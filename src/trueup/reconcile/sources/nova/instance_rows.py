@@ -27,6 +27,8 @@ from trueup.reconcile.sources.reading import Reader
 _UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 NO_PROPERTIES: Mapping[str, str] = {}
 IMAGE_PREFIX = "image_"
+# Sizes of pages that Nova writes in place of a word.
+_PAGE_SIZES = {-1: "small", -2: "large", -3: "any"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,7 @@ class InstanceRows:
         if not text or text == "[]":
             return ()
         try:
-            return tuple(_pci_request(request) for request in _elements(text, "requests"))
+            return tuple(pci_request(request) for request in _elements(text, "requests"))
         except _UNREADABLE as error:
             self._extra.note(row, "pci_requests", f"not PCI requests: {error}")
             return None
@@ -126,9 +128,7 @@ class InstanceRows:
         if not row.numa_topology:
             return None
         try:
-            fields = msgspec.json.decode(row.numa_topology)["nova_object.data"]
-            cells = tuple(_numa_cell(cell["nova_object.data"]) for cell in fields["cells"])
-            return NumaTopology(cells, fields.get("emulator_threads_policy"))
+            return numa_topology(msgspec.json.decode(row.numa_topology))
         except _UNREADABLE as error:
             self._extra.note(row, "numa_topology", f"not a NUMA topology: {error}")
             return NumaTopology(None)
@@ -236,7 +236,8 @@ def migration(reader: Reader, row: Row, cell: str) -> Migration:
     )
 
 
-def _pci_request(kept: Mapping[str, Any]) -> PciRequest:
+def pci_request(kept: Mapping[str, Any]) -> PciRequest:
+    """A PCI request as Nova keeps it."""
     fields = kept.get("nova_object.data", kept)
     return PciRequest(
         request_id=str(fields.get("request_id") or ""),
@@ -245,10 +246,17 @@ def _pci_request(kept: Mapping[str, Any]) -> PciRequest:
         requester=fields.get("requester_id"),
         numa_policy=fields.get("numa_policy"),
         specs=tuple(
-            {str(name): str(value) for name, value in spec.items()}
+            {str(name): None if value is None else str(value) for name, value in spec.items()}
             for spec in fields.get("spec") or ()
         ),
     )
+
+
+def numa_topology(kept: Mapping[str, Any]) -> NumaTopology:
+    """The NUMA cells of a server as Nova keeps them."""
+    fields = kept["nova_object.data"]
+    cells = tuple(_numa_cell(cell["nova_object.data"]) for cell in fields["cells"])
+    return NumaTopology(cells, fields.get("emulator_threads_policy"))
 
 
 def _numa_cell(fields: Mapping[str, Any]) -> NumaCell:
@@ -273,6 +281,7 @@ def _numa_cell(fields: Mapping[str, Any]) -> NumaCell:
                 }
             )
         ),
+        page_size=_PAGE_SIZES.get(fields.get("pagesize") or 0, fields.get("pagesize")),
     )
 
 

@@ -2,6 +2,7 @@
 """`compute_nodes.numa_topology` → facts: the NUMA cells of a host, with their usage."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from trueup.reconcile.facts import HostCell, HostTopology, MemoryPages
@@ -38,7 +39,20 @@ def _cell(fields: Mapping[str, Any]) -> HostCell:
         memory_used_mb=int(fields["memory_usage"]),
         pinned=frozenset(map(int, fields["pinned_cpus"])),
         pages=tuple(_pages(entry["nova_object.data"]) for entry in fields.get("mempages") or ()),
+        siblings=_siblings(tuple(tuple(map(int, core)) for core in fields.get("siblings") or ())),
+        socket=fields.get("socket"),
+        networks=_has_networks((fields.get("network_metadata") or {}).get("nova_object.data", {})),
     )
+
+
+# PERF: hosts with the same hardware share one value.
+@lru_cache(maxsize=1000)
+def _siblings(cores: tuple[tuple[int, ...], ...]) -> tuple[frozenset[int], ...]:
+    return tuple(map(frozenset, cores))
+
+
+def _has_networks(fields: Mapping[str, Any]) -> bool:
+    return bool(fields.get("physnets") or fields.get("tunneled"))
 
 
 def _pages(fields: Mapping[str, Any]) -> MemoryPages:

@@ -24,7 +24,13 @@ from trueup.reconcile.sources.columns import Columns
 from trueup.reconcile.sources.database import Row, Session
 from trueup.reconcile.sources.notes import Notes
 from trueup.reconcile.sources.nova import host_rows, tables
-from trueup.reconcile.sources.nova.instance_rows import flavor_in_row, flavor_of
+from trueup.reconcile.sources.nova.instance_rows import (
+    flavor_in_row,
+    flavor_of,
+    numa_topology,
+    pci_request,
+)
+from trueup.reconcile.sources.nova.numa import host_topology
 from trueup.reconcile.sources.reading import Reader
 
 
@@ -51,10 +57,14 @@ class CellSide:
 
 @dataclass(frozen=True, slots=True)
 class HostsAround:
-    """Facts about hosts from outside their cell: aggregates, and the hosts of instances."""
+    """Facts about hosts from outside their cell: aggregates, and the hosts of instances.
+
+    `hardware` says that the request needs NUMA cells or PCI devices.
+    """
 
     aggregates: tuple[HostAggregate, ...]
     places: Mapping[str, str]
+    hardware: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +161,17 @@ def read_hosts(
     on_host = grouped((host, uuid) for uuid, host in known.places.items())
     nodes = tables.scheduler_nodes
     rows = session.every_row(select(*columns.of(nodes)).where(nodes.c.deleted == 0), nodes.c.id)
-    return [
+    found = [
         host_of(row, cell, by_host[row.host], of_host.get(row.host, ()), on_host.get(row.host, ()))
         for row in rows
         if row.host in by_host
     ]
+    if not known.hardware:
+        return found
+    nodes = tables.scheduler_hardware
+    rows = session.every_row(select(*columns.of(nodes)).where(nodes.c.deleted == 0), nodes.c.id)
+    by_uuid = {str(row.uuid).lower(): row for row in rows}
+    return [with_hardware(host, by_uuid[host.uuid]) for host in found if host.uuid in by_uuid]
 
 
 def read_departures(session: Session, cell: str, source: str) -> list[datetime]:
@@ -216,8 +232,8 @@ def request_of(
         forced_hosts=tuple(spec.get("force_hosts") or ()),
         forced_nodes=tuple(spec.get("force_nodes") or ()),
         group=group,
-        numa=bool(spec.get("numa_topology")),
-        pci=bool(pci.get("requests")),
+        numa=numa_topology(spec["numa_topology"]) if spec.get("numa_topology") else None,
+        devices=tuple(map(pci_request, pci.get("requests") or ())),
     )
 
 
@@ -228,6 +244,10 @@ def image_properties(properties: Mapping[str, Any]) -> dict[str, str]:
         for key, value in properties.items()
         if value is not None and not isinstance(value, list | dict)
     }
+    for key in ("hw_numa_cpus", "hw_numa_mem"):
+        for number, part in enumerate(properties.get(key) or ()):
+            words = part if isinstance(part, list) else [part]
+            found[f"{key}.{number}"] = ",".join(map(str, words))
     traits = properties.get("traits_required") or ()
     return found | {f"trait:{name}": "required" for name in traits}
 
@@ -262,6 +282,8 @@ def host_of(
     instances: Iterable[str],
 ) -> SchedulerHost:
     """A row of `compute_nodes`, with other facts about its host."""
+    stats = _json(row.stats, {}) if _is_complete(row) else {}
+    supported = _json(row.supported_instances, []) if _is_complete(row) else []
     return SchedulerHost(
         uuid=str(row.uuid).lower(),
         cell=cell,
@@ -271,19 +293,37 @@ def host_of(
         service=service,
         aggregates=tuple(aggregates),
         made_at=Reader(tables.scheduler_nodes.name, Notes()).moment(row, "created_at"),
-        attributes=_attributes(row),
-        stats=_json(row.stats, {}),
-        supported=tuple(tuple(map(str, triple)) for triple in _json(row.supported_instances, [])),
+        attributes=_attributes(row, stats),
+        stats=stats,
+        supported=tuple(tuple(map(str, triple)) for triple in supported),
         instances=frozenset(instances),
     )
 
 
-def _attributes(row: Row) -> dict[str, Any]:
+def with_hardware(host: SchedulerHost, row: Any) -> SchedulerHost:
+    """A host with its NUMA cells and PCI devices, from its row of `compute_nodes`."""
+    if not host.attributes.get("uuid"):
+        return host
+    numa = host_topology(Reader(tables.scheduler_hardware.name, Notes()), row)
+    return replace(host, numa=numa, pools=_pools(row.pci_stats))
+
+
+def _pools(text: str | None) -> tuple[Mapping[str, Any], ...] | None:
+    """The free PCI devices of a host, by kind; None: this cannot be read."""
+    if not text:
+        return ()
+    try:
+        document = msgspec.json.decode(text)
+        pools = [pool["nova_object.data"] for pool in document["nova_object.data"]["objects"]]
+        return tuple({**pool, **pool.pop("tags")} for pool in pools)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _attributes(row: Row, stats: Mapping[str, Any]) -> dict[str, Any]:
     """Attributes that a flavor may name. PARITY: as nova.scheduler.host_manager.HostState."""
     fixed = {
         "uuid": row.uuid,
-        "host": row.host,
-        "nodename": row.hypervisor_hostname,
         "host_ip": row.host_ip,
         "hypervisor_type": row.hypervisor_type,
         "hypervisor_version": row.hypervisor_version,
@@ -296,7 +336,7 @@ def _attributes(row: Row) -> dict[str, Any]:
     free_gb = row.free_disk_gb or 0
     if row.disk_available_least is not None:
         free_gb = min(free_gb, row.disk_available_least)
-    return fixed | {
+    amounts = {
         "total_usable_ram_mb": row.memory_mb,
         "total_usable_disk_gb": row.local_gb,
         "disk_mb_used": (row.local_gb_used or 0) * 1024,
@@ -304,7 +344,18 @@ def _attributes(row: Row) -> dict[str, Any]:
         "free_disk_mb": free_gb * 1024,
         "vcpus_total": row.vcpus,
         "vcpus_used": row.vcpus_used,
+        "num_instances": stats.get("num_instances") or 0,
+        "num_io_ops": stats.get("io_workload") or 0,
+        "failed_builds": stats.get("failed_builds") or 0,
     }
+    if not _is_complete(row):
+        fixed, amounts = dict.fromkeys(fixed), dict.fromkeys(amounts, 0)
+    return {"host": row.host, "nodename": row.hypervisor_hostname} | fixed | amounts
+
+
+def _is_complete(row: Row) -> bool:
+    """PARITY: of a row that nova-compute has not completed yet Nova knows the names only."""
+    return row.free_disk_gb is not None
 
 
 def _json(text: str | None, empty: Any) -> Any:

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from keystoneauth1.adapter import Adapter
 
+from trueup.reconcile.facts import as_compared
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.http import document_of, send_request, well_formed
 
@@ -28,7 +29,9 @@ class ComputeServices:
         path = f"/os-services?binary=nova-compute&host={quote(host)}"
         answer = document_of(NOVA, send_request(NOVA, self._adapter, "GET", path, **_VERSION))
         with well_formed(NOVA):
-            rows = [row for row in answer["services"] if row["host"] == host]
+            # A service may keep other letters than its compute node, where Nova finds it by either.
+            wanted = as_compared(host)
+            rows = [row for row in answer["services"] if as_compared(row["host"]) == wanted]
         return rows[0] if rows else None
 
     def set(self, host: str, fields: Mapping[str, Any]) -> Any:
