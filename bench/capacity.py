@@ -15,7 +15,9 @@ from datetime import datetime
 from bench.terminal import say
 from trueup.capacity.asked import Asked, asked_of
 from trueup.capacity.counting import By, Later, capacity
-from trueup.capacity.relocation import drained
+from trueup.capacity.fragments import gains
+from trueup.capacity.mixing import Portion, mixed
+from trueup.capacity.relocation import drained, survived
 from trueup.reconcile.facts import (
     ComputeNode,
     ComputeService,
@@ -56,9 +58,17 @@ def main() -> None:
         capacity(chosen, facts, By.CLOUD, later)
         seconds = time.process_time() - began
         say(f"{label}: {seconds:.1f} s, {memory() - before} MiB more")
-    began = time.process_time()
-    drained(facts, "host0")
-    say(f"drain: {time.process_time() - began:.1f} s")
+    mix = [Portion(asked[0], 3), Portion(asked[1], 1)]
+    for label, count in (
+        ("by zone, now and after a repair", lambda: capacity(asked, facts, By.ZONE, Later(facts))),
+        ("a mix", lambda: mixed(mix, facts, By.CLOUD, Later())),
+        ("drain", lambda: drained(facts, "host0")),
+        ("drain for a flavor", lambda: gains(facts, asked[0])),
+        ("survive", lambda: survived(facts, 1)),
+    ):
+        began = time.process_time()
+        count()
+        say(f"{label}: {time.process_time() - began:.1f} s")
 
 
 def memory() -> int:

@@ -15,11 +15,12 @@ from trueup.capacity.asked import (
     asked_of_amounts,
     asked_of_instance,
     flavors_in_use,
+    gaps_of,
     traits_wanted,
-    without_traits,
 )
-from trueup.reconcile.facts import NumaCell, NumaTopology
+from trueup.reconcile.facts import PLACEMENT, Coverage, NumaCell, NumaTopology, SourceStatus
 from trueup.reconcile.reasons import because
+from trueup.reconcile.report.reasons import in_words
 
 
 def found(specs: dict[str, str]) -> Asked:
@@ -44,6 +45,9 @@ def test_a_flavor_is_asked_for_as_the_scheduler_does():
         ({"pci_passthrough:alias": "gpu:1"}, Gap.PCI_ALIAS),
         ({"accel:device_profile": "fpga"}, Gap.DEVICE_PROFILE),
         ({"capabilities:hypervisor_type": "QEMU"}, Gap.HOST_CAPABILITIES),
+        ({"hw:maxphysaddr_bits": "46"}, Gap.HOST_CAPABILITIES),
+        ({"aggregate_instance_extra_specs:ssd": "true"}, Gap.AGGREGATE_SPECS),
+        ({"ssd": "true"}, Gap.AGGREGATE_SPECS),
     ],
 )
 def test_what_nobody_knows_is_named(specs, gap):
@@ -55,13 +59,40 @@ def test_a_flavor_that_nova_refuses_is_not_counted():
     assert asked == NotAskable("a-flavor", because("cpu-policy-unknown", policy="odd"))
 
 
+@pytest.mark.parametrize("count", ["0", "-1"])
+def test_as_many_numa_cells_as_nova_refuses(count):
+    assert isinstance(asked_of(flavor({"hw:numa_nodes": count}), {}), NotAskable)
+
+
+@pytest.mark.parametrize(
+    ("specs", "said"),
+    [
+        (dict.fromkeys(("resources:VCPU", "resources:MEMORY_MB"), "0"), "Badly formed resources"),
+        ({"trait1:CUSTOM_FAST": "required"}, "Badly formed resources"),
+        ({"resources1:CUSTOM_GPU": "1", "resources2:CUSTOM_GPU": "1"}, '"group_policy" parameter'),
+    ],
+)
+def test_a_flavor_that_placement_refuses_is_not_counted(specs, said):
+    asked = asked_of(flavor(specs), {})
+    assert isinstance(asked, NotAskable)
+    assert asked.reason.name == "placement-refuses-flavor"
+    assert said in in_words(asked.reason)
+
+
 def test_plain_amounts():
     asked = asked_of_amounts({"VCPU": 2}, ["CUSTOM_FAST"])
     assert asked.name == "VCPU=2,CUSTOM_FAST"
     assert traits_wanted([asked]) == {"CUSTOM_FAST"}
-    assert without_traits(asked).gaps == {Gap.TRAITS_NOT_READ}
-    plain = asked_of_amounts({"VCPU": 2})
-    assert without_traits(plain) == plain
+
+
+def test_over_the_api_of_placement_only_the_traits_are_known_that_were_asked_for():
+    facts = read_cloud("cell1\n  host h1 VCPU=8 up").facts()
+    over_api = replace(facts, coverage=Coverage((SourceStatus(PLACEMENT, True, read_via="API"),)))
+    asked = asked_of_amounts({"VCPU": 2}, ["CUSTOM_FAST"])
+    assert gaps_of(asked, facts) == frozenset()
+    assert gaps_of(asked, over_api) == {Gap.TRAITS_NOT_READ}
+    assert gaps_of(asked, replace(over_api, traits_read=frozenset({"CUSTOM_FAST"}))) == frozenset()
+    assert gaps_of(asked_of_amounts({"VCPU": 2}), over_api) == frozenset()
 
 
 def test_of_an_instance_the_cells_count_that_it_was_given():

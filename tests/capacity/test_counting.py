@@ -8,7 +8,7 @@ import pytest
 from tests.reconcile.scheduling.server_cells import server_cells
 from tests.scenarios.names import uuid_of
 from tests.scenarios.reading import read_cloud
-from trueup.capacity.asked import Asked, asked_of_amounts
+from trueup.capacity.asked import Asked, Gap, asked_of_amounts, gaps_of
 from trueup.capacity.counting import Bind, By, Capacity, Count, Later, capacity
 from trueup.capacity.places import LeftOut
 from trueup.reconcile.facts import (
@@ -189,3 +189,20 @@ def test_later_counts_are_of_the_facts_of_that_time():
     later = Later(repaired=facts_of(HOSTS), planned=None)
     [row] = counted(facts, later=later).rows
     assert (row.now.fits, row.repaired.fits if row.repaired else None, row.planned) == (3, 7, None)
+
+
+def test_a_provider_of_two_hosts_is_counted_once():
+    facts = facts_of("cell1\n  host h1 VCPU=8 up\ncell2\n  host h2 VCPU=8 up")
+    first, second = facts.compute_nodes
+    facts = replace(facts, compute_nodes=(first, replace(second, uuid=first.uuid)))
+    found = capacity([asked_of_amounts({"VCPU": 1})], facts, By.CLOUD, Later())
+    assert [row.now for row in found.rows] == [Count(8, 1, 8)]
+    assert found.left_out == {LeftOut.SAME_PROVIDER: 1}
+
+
+@pytest.mark.parametrize("key", ["filter_tenant_id", "filter_tenant_id_2", "trait:CUSTOM_X"])
+def test_aggregates_that_may_be_kept_for_some_make_counts_uncertain(key):
+    facts = facts_of("cell1\n  host h1 VCPU=8 up")
+    aggregate = HostAggregate("uuid", "a", ("h1",), {key: "required"})
+    assert gaps_of(TWO_CPUS, facts) == frozenset()
+    assert gaps_of(TWO_CPUS, replace(facts, host_aggregates=(aggregate,))) == {Gap.AGGREGATE_OWNERS}

@@ -9,9 +9,19 @@ import pytest
 
 from tests.scenarios.names import uuid_of
 from tests.scenarios.reading import read_cloud
+from trueup.capacity.asked import Gap
 from trueup.capacity.counting import Bind, By
 from trueup.capacity.relocation import Move, drained, relieved, survived
-from trueup.reconcile.facts import Facts, HostCell, HostTopology, NumaCell, NumaTopology
+from trueup.reconcile.facts import (
+    PLACEMENT,
+    Coverage,
+    Facts,
+    HostCell,
+    HostTopology,
+    NumaCell,
+    NumaTopology,
+    SourceStatus,
+)
 from trueup.reconcile.reasons import because
 
 CLOUD = """
@@ -56,6 +66,20 @@ def test_a_server_of_which_too_little_is_known_is_named():
     )
     [move] = [one for one in drained(facts_of(text), "h1") if one.server.name == "web"]
     assert (move.to, move.reason) == (None, because("numa-unreadable"))
+
+
+def test_where_traits_were_not_read_no_place_is_certain_that_needs_one():
+    facts = facts_of()
+    [web] = [row for row in facts.instances if row.name == "web"]
+    assert web.flavor
+    fast = replace(web.flavor, extra_specs={"trait:CUSTOM_SLOW": "forbidden"})
+    rows = tuple(replace(row, flavor=fast) if row is web else row for row in facts.instances)
+    over_api = Coverage((SourceStatus(PLACEMENT, True, read_via="API"),))
+    found = drained(replace(facts, instances=rows, coverage=over_api), "h1")
+    assert {move.server.name: move.gaps for move in found if move.to} == {
+        "db": frozenset(),
+        "web": {Gap.TRAITS_NOT_READ},
+    }
 
 
 def test_numa_cells_are_taken_too():

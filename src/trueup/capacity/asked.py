@@ -9,12 +9,14 @@ from urllib.parse import parse_qsl
 
 from trueup.capacity.ledger import traits_of
 from trueup.model.requests import CandidateRequest, RequestGroup
+from trueup.placement.api.errors import Refused
 from trueup.placement.api.versions import NEWEST
 from trueup.placement.api.wire import candidates
 from trueup.reconcile.expected import Unknown, candidate_query
 from trueup.reconcile.facts import (
     DISABLED_TRAIT,
     JUDGED_TRAITS,
+    PLACEMENT,
     Facts,
     Flavor,
     Instance,
@@ -25,7 +27,13 @@ from trueup.reconcile.scheduling.numa import topology_of
 
 _ALIAS, _PROFILE = "pci_passthrough:alias", "accel:device_profile"
 # Compared with what a host reports of itself (ComputeCapabilitiesFilter).
-_CAPABILITIES = "capabilities:"
+_CAPABILITIES = ("capabilities:", "hw:maxphysaddr_bits")
+# Compared with the metadata of aggregates (AggregateInstanceExtraSpecsFilter), as are keys without
+# a scope; these two have another meaning.
+_AGGREGATE_SPECS = "aggregate_instance_extra_specs:"
+_WITHOUT_SCOPE = ("group_policy", "hide_hypervisor_id")
+_KEPT_FOR = ("filter_tenant_id", "instance_type", "trait:")
+NUMA_TOPOLOGIES = "NUMA topologies"
 
 
 class Gap(StrEnum):
@@ -36,6 +44,8 @@ class Gap(StrEnum):
     NUMA_NOT_READ = "numa-not-read"
     TRAITS_NOT_READ = "traits-not-read"
     HOST_CAPABILITIES = "host-capabilities"
+    AGGREGATE_SPECS = "aggregate-specs"
+    AGGREGATE_OWNERS = "aggregate-owners"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +60,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class NotAskable:
-    """A flavor of which Nova would refuse every server, and why."""
+    """A flavor with which no server can be made, and why."""
 
     name: str
     reason: Reason
@@ -63,7 +73,12 @@ def asked_of(
     query = candidate_query(flavor, image, volume_backed=volume_backed)
     if isinstance(query, Unknown):
         return NotAskable(flavor.name, query.reason)
-    request = candidates.parse(parse_qsl(query, keep_blank_values=True), NEWEST)
+    try:
+        request = candidates.parse(parse_qsl(query, keep_blank_values=True), NEWEST)
+    except Refused as refused:
+        # The lines after the first are the schema of the whole query.
+        said = refused.detail.partition("\n")[0]
+        return NotAskable(flavor.name, because("placement-refuses-flavor", error=said))
     topology = topology_of(flavor, image)
     if isinstance(topology, Unknown):
         return NotAskable(flavor.name, topology.reason)
@@ -88,6 +103,25 @@ def asked_of_instance(instance: Instance) -> Asked | NotAskable:
     pages = found.numa.cells[0].page_size if found.numa and found.numa.cells else None
     cells = tuple(replace(cell, page_size=pages) for cell in cells)
     return replace(found, numa=replace(instance.numa_topology, cells=cells))
+
+
+def asked_of_each(servers: Iterable[Instance]) -> dict[str, Asked | NotAskable]:
+    """By uuid: the server that each would be on another host.
+
+    PERF: thousands of servers have the same flavor and image; each pair is asked for once.
+    """
+    known: dict[object, Asked | NotAskable] = {}
+    found = {}
+    for row in servers:
+        if row.numa_topology is not None:
+            found[row.uuid] = asked_of_instance(row)
+            continue
+        image = frozenset((row.image_properties or {}).items())
+        key = (row.flavor, image, row.volume_backed, None if row.flavor else row.name)
+        if key not in known:
+            known[key] = asked_of_instance(row)
+        found[row.uuid] = known[key]
+    return found
 
 
 def asked_of_amounts(amounts: Mapping[str, int], traits: Iterable[str] = ()) -> Asked:
@@ -117,6 +151,11 @@ def _gaps(flavor: Flavor) -> Iterable[Gap]:
         yield Gap.DEVICE_PROFILE
     if any(key.startswith(_CAPABILITIES) for key in specs):
         yield Gap.HOST_CAPABILITIES
+    if any(
+        key.startswith(_AGGREGATE_SPECS) or (":" not in key and key not in _WITHOUT_SCOPE)
+        for key in specs
+    ):
+        yield Gap.AGGREGATE_SPECS
 
 
 def traits_wanted(kinds: Iterable[Asked | NotAskable]) -> frozenset[str]:
@@ -125,8 +164,28 @@ def traits_wanted(kinds: Iterable[Asked | NotAskable]) -> frozenset[str]:
     return frozenset[str]().union(*map(traits_of, requests)) - frozenset(JUDGED_TRAITS)
 
 
-def without_traits(kind: Asked | NotAskable) -> Asked | NotAskable:
-    """The same request, for a cloud whose traits were not all read."""
-    if isinstance(kind, NotAskable) or not traits_wanted([kind]):
-        return kind
-    return replace(kind, gaps=kind.gaps | {Gap.TRAITS_NOT_READ})
+def has_few_traits(facts: Facts) -> bool:
+    """Whether providers have only those of their traits that were asked for."""
+    return any(row.source == PLACEMENT and row.read_via == "API" for row in facts.coverage.sources)
+
+
+def gaps_of(asked: Asked, facts: Facts) -> frozenset[Gap]:
+    """What this kind of server needs and is not known, also because this cloud does not say it."""
+    gaps = {*asked.gaps}
+    if asked.numa is not None and not facts.has(NUMA_TOPOLOGIES):
+        gaps.add(Gap.NUMA_NOT_READ)
+    if facts.once(has_few_traits) and traits_wanted([asked]) - facts.traits_read:
+        gaps.add(Gap.TRAITS_NOT_READ)
+    if facts.once(_kept_for_some):
+        gaps.add(Gap.AGGREGATE_OWNERS)
+    return frozenset(gaps)
+
+
+def _kept_for_some(facts: Facts) -> bool:
+    """Whether an aggregate with hosts may be kept for some projects, flavors or traits.
+
+    PARITY: by AggregateMultiTenancyIsolation, AggregateTypeAffinityFilter, and the prefilters for
+    tenants and for isolated aggregates. Whether Nova uses these is in its nova.conf.
+    """
+    rows = (row for row in facts.host_aggregates if row.hosts)
+    return any(key.startswith(_KEPT_FOR) for row in rows for key in row.metadata)

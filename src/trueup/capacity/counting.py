@@ -10,17 +10,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from trueup.capacity.asked import Asked, Gap, NotAskable
+from trueup.capacity.asked import NUMA_TOPOLOGIES, Asked, Gap, NotAskable, gaps_of
 from trueup.capacity.ledger import view_of
-from trueup.capacity.places import LeftOut, Place, cells_of, in_order, places, unknown_hosts
+from trueup.capacity.places import (
+    LeftOut,
+    Place,
+    cells_of,
+    in_order,
+    places,
+    unknown_hosts,
+)
 from trueup.capacity.room import ENDLESS, Fitting, Room, search_in
 from trueup.model.requests import CandidateRequest
 from trueup.placement.index.filters import Filter, Resource, filters_of, request_of, text_of
 from trueup.placement.index.search.all_trees import trees_with_candidates
 from trueup.placement.index.view.columns import View
 from trueup.reconcile.facts import Facts
-
-NUMA_TOPOLOGIES = "NUMA topologies"
 
 
 class By(StrEnum):
@@ -245,12 +250,6 @@ def _capped(found: Fitting, asked: Asked, place: Place, facts: Facts) -> Fitting
     # PARITY: a host that reports no NUMA cells gets no server that asks for any.
     fits = cells.count(asked.numa, found.count) if cells else 0
     return Fitting(fits, Bind.NUMA) if fits < found.count else found
-
-
-def gaps_of(asked: Asked, facts: Facts) -> frozenset[Gap]:
-    """What this kind of server needs and is not known, also because this cloud does not say it."""
-    unread = asked.numa is not None and not facts.has(NUMA_TOPOLOGIES)
-    return asked.gaps | ({Gap.NUMA_NOT_READ} if unread else frozenset())
 
 
 def _binds(

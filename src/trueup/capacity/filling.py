@@ -4,8 +4,8 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from trueup.capacity.asked import Asked
-from trueup.capacity.counting import NUMA_TOPOLOGIES, Bind, Binding, Ground, first_bindings
+from trueup.capacity.asked import NUMA_TOPOLOGIES, Asked
+from trueup.capacity.counting import Bind, Binding, Ground, first_bindings
 from trueup.capacity.places import Place, cells_of
 from trueup.capacity.room import Claim, Room, claims_of
 from trueup.reconcile.scheduling.numa import HostCells

@@ -9,13 +9,13 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from trueup.capacity.asked import Asked, asked_of_instance
-from trueup.capacity.counting import By, Ground, Later, Row, capacity, ground, groups_of
+from trueup.capacity.asked import Asked, Gap, asked_of_each, gaps_of
+from trueup.capacity.counting import By, Ground, Row, fill, ground, groups_of
 from trueup.capacity.filling import Filling
 from trueup.capacity.ledger import view_of
-from trueup.capacity.places import Place, places
+from trueup.capacity.places import Place, in_order, places
 from trueup.capacity.relocation import Move, size_of
-from trueup.capacity.room import Claim
+from trueup.capacity.room import Claim, Room, claims_of
 from trueup.placement.index.view.columns import View
 from trueup.reconcile.facts import Amounts, Facts, Instance, grouped
 
@@ -75,17 +75,31 @@ def gains(facts: Facts, asked: Asked) -> Gains:
 
     How many fit is counted anew after each move; moves at the end that give nothing are left out.
     """
-    fits, found, after = _fits(facts, asked), list[Gain](), facts
+    view, found, after = view_of(facts, [asked.request]), list[Gain](), facts
+    every = places(facts)
+    # PERF: a move changes a place only if an aggregate limits its servers.
+    limited = any(place.servers_max is not None for place in every)
+    fits = _fits(Ground(facts, view, in_order(every, view)), asked)
     for move, held in _Moves(facts, asked).chosen():
+        view = _view_after(view, facts.consumers[move.server.uuid], held)
         after = _after(after, move, held)
-        found.append(Gain(move, _fits(after, asked)))
+        hosts = in_order(places(after) if limited else every, view)
+        found.append(Gain(move, _fits(Ground(after, view, hosts), asked)))
     while found and found[-1].fits <= (found[-2].fits if len(found) > 1 else fits):
         found.pop()
     return Gains(fits, tuple(found))
 
 
-def _fits(facts: Facts, asked: Asked) -> int:
-    return sum(row.now.fits for row in capacity([asked], facts, By.CLOUD, Later()).rows)
+def _fits(ground: Ground, asked: Asked) -> int:
+    return sum(one.count for one in fill(asked, ground))
+
+
+def _view_after(view: View, before: Amounts, held: Amounts) -> View:
+    """The view after a server holds something else. PERF: a new one would take a second."""
+    room = Room(view)
+    room.release(tuple(claims_of(before, view)))
+    room.take(tuple(claims_of(held, view)))
+    return room.view
 
 
 def _after(facts: Facts, move: Move, held: Amounts) -> Facts:
@@ -120,6 +134,7 @@ class _Moves:
         self._roots = {place: roots[place.provider] for place, _ in hosts}
         self._ground = Ground(facts, view, list(self._roots.items()))
         self._filling = Filling(self._ground, kinds)
+        self._losses: dict[Place, dict[Asked, int | None]] = {}
         for uuid in self._kinds:
             self._filling.hold(uuid)
         self._servers = grouped(
@@ -131,18 +146,28 @@ class _Moves:
     def chosen(self) -> Iterator[tuple[Move, Amounts]]:
         """The moves, each with what the server holds after it."""
         left = MOVES_MAX
+        known: dict[Place, _Leaving | None] = {}
         while left:
+            # PERF: without pools, a move changes what is known of its two hosts only.
+            if self._ground.facts.sharing:
+                known.clear()
+            for source in self._sources:
+                if source not in known:
+                    known[source] = self._leaving(source, MOVES_MAX)
             ranked = [
-                (source, leaving)
+                (source, row)
                 for source in self._sources
-                if (leaving := self._leaving(source, left)) is not None
+                if (row := known[source]) is not None and len(row.servers) <= left
             ]
             ranked.sort(key=lambda row: -row[1].gain / len(row[1].servers))
-            moved = next((done for row in ranked if (done := self._moved(*row))), ())
-            if not moved:
+            chosen = next(((s, done) for s, row in ranked if (done := self._moved(s, row))), None)
+            if chosen is None:
                 return
+            source, moved = chosen
             yield from moved
             left -= len(moved)
+            changed = {source.host, *(move.to for move, _ in moved)}
+            known = {place: row for place, row in known.items() if place.host not in changed}
 
     def _of(self, place: Place) -> list[Instance]:
         """The servers of a host that were not moved yet, the largest first."""
@@ -174,6 +199,7 @@ class _Moves:
         """Move these servers if that gives room; else nothing."""
         found: list[tuple[Instance, Place, Claim]] = []
         loss = 0
+        self._losses.pop(source, None)
         for row in leaving.servers:
             target = self._target(row, source)
             if target is None:
@@ -187,6 +213,7 @@ class _Moves:
             for row, place, claim in found:
                 self._filling.give_back(place, claim)
                 self._filling.hold(row.uuid)
+                self._losses.pop(place, None)
             return ()
         for row, _, _ in found:
             del self._kinds[row.uuid]
@@ -206,10 +233,18 @@ class _Moves:
         if best is None:
             return None
         claim = self._filling.on(kind, best[0], best[1])
+        self._losses.pop(best[0], None)
         return None if claim is None else (best[0], claim, best[2])
 
     def _lost(self, kind: Asked, place: Place, root: int) -> int | None:
         """How much room for the flavor a server takes on a host; None: it does not fit there."""
+        # PERF: the same until the host changes, and without pools no other host changes it.
+        known = self._losses.setdefault(place, {})
+        if kind not in known or self._ground.facts.sharing:
+            known[kind] = self._loss(kind, place, root)
+        return known[kind]
+
+    def _loss(self, kind: Asked, place: Place, root: int) -> int | None:
         claim = self._filling.on(kind, place, root)
         if claim is None:
             return None
@@ -250,16 +285,20 @@ def _movable(facts: Facts, hosts: Iterable[Place]) -> Iterator[tuple[str, Asked]
     Servers with NUMA cells or devices are not moved.
     """
     sources = {(place.host, place.node) for place in hosts}
-    for row in facts.alive.values():
-        settled = row.vm_state == "active" and row.task_state is None
-        devices = row.pci_requests or row.ports_holding
-        if (row.host, row.node) not in sources or devices or not settled:
+    settled = [
+        row
+        for row in facts.alive.values()
+        if (row.host, row.node) in sources
+        and row.uuid in facts.consumers
+        and (row.vm_state, row.task_state) == ("active", None)
+        and not (row.pci_requests or row.ports_holding)
+    ]
+    for uuid, kind in asked_of_each(settled).items():
+        if not isinstance(kind, Asked) or kind.numa is not None:
             continue
-        kind = asked_of_instance(row)
-        if not isinstance(kind, Asked) or kind.numa is not None or kind.gaps:
-            continue
-        if row.uuid in facts.consumers:
-            yield row.uuid, kind
+        # Of aggregates that may be kept for some, the answer says that they were not checked.
+        if not gaps_of(kind, facts) - {Gap.AGGREGATE_OWNERS}:
+            yield uuid, kind
 
 
 def _view_without(facts: Facts, movable: Collection[str], kinds: Iterable[Asked]) -> View:

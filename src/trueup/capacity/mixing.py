@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from trueup.capacity.asked import Asked
+from trueup.capacity.asked import Asked, gaps_of
 from trueup.capacity.counting import (
     Bind,
     Binding,
@@ -18,7 +18,6 @@ from trueup.capacity.counting import (
     Ground,
     Later,
     Row,
-    gaps_of,
     grounds_of,
     groups_of,
     left_out_of,

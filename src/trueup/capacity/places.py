@@ -3,7 +3,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -38,6 +38,7 @@ class LeftOut(StrEnum):
     CELL_DISABLED = "cell-disabled"
     NO_PROVIDER = "no-provider"
     BROKEN_TREE = "broken-tree"
+    SAME_PROVIDER = "same-provider"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +64,20 @@ def places(facts: Facts) -> tuple[Place, ...]:
     named = sorted(facts.host_aggregates, key=lambda row: row.name)
     aggregates = grouped((host, aggregate) for aggregate in named for host in aggregate.hosts)
     nodes = sorted(facts.compute_nodes, key=lambda row: (row.host, row.node, row.uuid))
-    return tuple(
+    found = [
         _place(node, aggregates.get(node.host, ()), servers[node.cell, node.host], facts)
         for node in nodes
+    ]
+    # What two compute nodes have together is there once.
+    firsts: dict[str, Place] = {}
+    for place in found:
+        if place.left_out is None:
+            firsts.setdefault(place.provider, place)
+    return tuple(
+        place
+        if place.left_out or firsts[place.provider] is place
+        else replace(place, left_out=LeftOut.SAME_PROVIDER)
+        for place in found
     )
 
 
@@ -127,14 +139,16 @@ def in_order(every: Iterable[Place], view: View) -> list[tuple[Place, int]]:
     """
     by_uuid = view.forest.by_uuid
     usable = [(place, by_uuid[place.provider]) for place in every if place.left_out is None]
-    weights = _weights([root for _, root in usable], view)
+    preferred = weights([root for _, root in usable], view)
     ranked = sorted(
-        zip(usable, weights, strict=True), key=lambda row: (-row[1], row[0][0].host, row[0][0].node)
+        zip(usable, preferred, strict=True),
+        key=lambda row: (-row[1], row[0][0].host, row[0][0].node),
     )
     return [place for place, _ in ranked]
 
 
-def _weights(roots: Sequence[int], view: View) -> list[float]:
+def weights(roots: Sequence[int], view: View) -> list[float]:
+    """How much Nova prefers each of these hosts."""
     total = np.zeros(len(roots))
     for name in _WEIGHED:
         column = view.inventories.get(name)

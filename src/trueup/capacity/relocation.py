@@ -9,11 +9,11 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from trueup.capacity.asked import Asked, Gap, NotAskable, asked_of_instance
+from trueup.capacity.asked import Asked, Gap, NotAskable, asked_of_each, gaps_of
 from trueup.capacity.counting import Binding, By, ground, groups_of
 from trueup.capacity.filling import Filling
 from trueup.capacity.places import Place, places
-from trueup.reconcile.facts import Facts, Instance
+from trueup.reconcile.facts import Facts, Instance, grouped
 from trueup.reconcile.reasons import Reason
 
 
@@ -109,9 +109,13 @@ def survived(facts: Facts, number: int, by: By = By.CLOUD) -> tuple[Failure, ...
 
 def _servers(facts: Facts, hosts: Iterable[str]) -> list[Instance]:
     """The servers of these hosts, the largest first: they find room least easily."""
-    wanted = frozenset(hosts)
-    rows = [row for row in facts.alive.values() if row.host in wanted]
+    by_host = facts.once(_by_host)
+    rows = [row for host in hosts for row in by_host.get(host, ())]
     return sorted(rows, key=lambda row: (-size_of(row), row.name, row.uuid))
+
+
+def _by_host(facts: Facts) -> Mapping[str, tuple[Instance, ...]]:
+    return grouped((row.host, row) for row in facts.alive.values() if row.host)
 
 
 def size_of(server: Instance) -> int:
@@ -136,10 +140,11 @@ class _Relocation:
     """Hosts while servers are moved between them."""
 
     def __init__(self, facts: Facts, servers: Iterable[Instance]) -> None:
-        self._asked = {row.uuid: asked_of_instance(row) for row in servers}
+        self._asked = asked_of_each(servers)
         kinds = [asked for asked in self._asked.values() if isinstance(asked, Asked)]
         self._ground = ground(facts, {kind.request for kind in kinds})
         self._filling = Filling(self._ground, kinds)
+        self._homes = grouped(((one[0].cell, one[0].zone), one) for one in self._ground.hosts)
 
     def take_back(self) -> None:
         """Undo all moves so far, of servers that were not released."""
@@ -152,10 +157,10 @@ class _Relocation:
 
         `released`: what a server held is free as soon as it has moved.
         """
-        targets: dict[tuple[str, str], list[tuple[Place, int]]] = defaultdict(list)
-        for place, root in self._ground.hosts:
-            if place.host not in gone:
-                targets[place.cell, place.zone].append((place, root))
+        targets = {
+            home: [one for one in self._homes.get(home, ()) if one[0].host not in gone]
+            for home in {self._home(server) for server in servers}
+        }
         return tuple(
             self._move(server, targets[self._home(server)], released) for server in servers
         )
@@ -177,7 +182,8 @@ class _Relocation:
         if released:
             self._filling.release(server.uuid)
         devices = bool(server.pci_requests or server.ports_holding)
-        return Move(server, place.host, gaps=asked.gaps, has_devices=devices)
+        gaps = gaps_of(asked, self._ground.facts)
+        return Move(server, place.host, gaps=gaps, has_devices=devices)
 
 
 def _zones(facts: Facts) -> dict[str, str]:

@@ -23,6 +23,7 @@ LEFT_OUT = {
     LeftOut.CELL_DISABLED: "in a disabled cell",
     LeftOut.NO_PROVIDER: "without a resource provider",
     LeftOut.BROKEN_TREE: "with a broken provider tree",
+    LeftOut.SAME_PROVIDER: "with the same provider as another host",
 }
 GAPS = {
     Gap.PCI_ALIAS: "PCI devices of an alias, which nova.conf defines",
@@ -30,6 +31,8 @@ GAPS = {
     Gap.NUMA_NOT_READ: "NUMA cells of hosts, which Nova's API does not show",
     Gap.TRAITS_NOT_READ: "traits, which were not read: use --placement-database",
     Gap.HOST_CAPABILITIES: "capabilities that hosts report to the scheduler",
+    Gap.AGGREGATE_SPECS: "extra specs that Nova may compare with the metadata of aggregates",
+    Gap.AGGREGATE_OWNERS: "aggregates that Nova may keep for some projects, flavors or traits",
 }
 _BINDS = {
     Bind.UNIT: "{} by min_unit, max_unit or step_size",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.placement.page import ledger
+from trueup.capacity.in_ledger import fits
 from trueup.placement.page.serving import ListenAt, serving
 
 
@@ -16,5 +17,5 @@ def ledger_url(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="package")
 def site_url(ledger_url: str) -> Iterator[str]:
-    with serving((), ledger_url, ListenAt("127.0.0.1", 0)) as port:
+    with serving((), ledger_url, ListenAt("127.0.0.1", 0), fits) as port:
         yield f"http://127.0.0.1:{port}"

@@ -5,6 +5,7 @@ import logging
 from pathlib import Path
 
 from tests.placement.client import Client
+from trueup.capacity.in_ledger import fits
 from trueup.placement.app import make_app
 from trueup.placement.page.searches import SHOWN_MAX, last_searches, shapes
 from trueup.placement.page.site import Site
@@ -56,7 +57,7 @@ def test_the_page_shows_them_and_says_where_they_come_from(tmp_path: Path):
     log.write_text(line(1, "resources=VCPU:4&required=<script>") + "\n")
 
     def shown(path: Path | None) -> str:
-        site = Site(None, None, "1", path)
+        site = Site(None, None, "1", fits, path)
         return site.answer(Request("/searches")).content.decode()
 
     assert "&lt;script&gt;" in shown(log)

@@ -5,6 +5,7 @@ import re
 import sqlite3
 from contextlib import closing
 from threading import Lock
+from urllib.parse import quote
 
 import pytest
 import requests
@@ -13,6 +14,7 @@ from tests.clouds import damage
 from tests.placement.client import UUID
 from tests.placement.page import ledger
 from tests.placement.page.ledger import CHILD, FULL, HOST, HOSTILE, ROWLESS
+from trueup.capacity.in_ledger import fits
 from trueup.placement import why
 from trueup.placement.page import views
 from trueup.placement.page.site import Site
@@ -21,7 +23,8 @@ from trueup.web.server import Answer, Request
 PATHS = (
     "/", "/?page=1", "/capacity", "/search", "/search?q=script", f"/provider/{UUID(HOST)}",
     f"/provider/{UUID(CHILD)}", f"/consumer/{UUID(102)}", "/why", "/searches",
-    "/why?query=resources%3DVCPU%3A9", "/nothing", f"/search?q={HOSTILE}", f"/why?query={HOSTILE}",
+    "/why?query=resources%3DVCPU%3A9", "/nothing", "/fits", "/fits?query=resources%3DVCPU%3A1",
+    f"/fits?query={HOSTILE}", f"/search?q={HOSTILE}", f"/why?query={HOSTILE}",
     f"/provider/{HOSTILE}", f"/consumer/{HOSTILE}",
 )  # fmt: skip
 
@@ -53,6 +56,18 @@ def test_every_answer_is_escaped_guarded_and_without_a_script(site_url, path):
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert answer.headers["Cache-Control"] == "no-store"
     assert " style=" not in answer.text
+
+
+def test_as_many_fit_as_the_ledger_has_room_for(site_url):
+    found = text(site_url, "/fits?query=resources%3DVCPU%3A2")
+    assert "2 more fit, on 1 host, at most 2 on one." in found
+    assert "What keeps the next one away: VCPU: 2 hosts" in found
+
+
+def test_a_query_that_the_service_refuses_is_not_counted(ledger_url):
+    for query in ("resources=NONE:1", "resources=", "nothing"):
+        answer = asked(ledger_url, "/fits", f"query={quote(query)}")
+        assert (answer.status, b'role="alert"' in answer.content) == (400, True), query
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -212,7 +227,7 @@ def test_a_name_of_a_stranger_for_this_address_gets_nothing(ledger_url, host, st
     names = {"localhost", "127.0.0.1", "::1"}
     with closing(why.open_ledger((), ledger_url)) as database:
         for path in ("/", "/style.css"):
-            found = Site(database, names, "1").answer(Request(path, "", host))
+            found = Site(database, names, "1", fits).answer(Request(path, "", host))
             assert found.status == status
             assert (b"harmed" in found.content) == (status == 200 and path == "/")
 
@@ -222,7 +237,7 @@ def test_one_question_about_candidates_at_a_time(ledger_url, monkeypatch):
     busy = Lock()
     busy.acquire()
     with closing(why.open_ledger((), ledger_url)) as database:
-        site = Site(database, None, "1", _asking=busy)
+        site = Site(database, None, "1", fits, _asking=busy)
         found = site.answer(Request("/why", "query=resources=VCPU:1"))
         assert (found.status, b"ask again" in found.content) == (503, True)
         assert site.answer(Request("/", "")).status == 200
@@ -237,4 +252,4 @@ def test_a_database_that_is_away_or_broken_is_told(tmp_path):
 
 def asked(url: str, path: str, query: str = "") -> Answer:
     with closing(why.open_ledger((), url)) as database:
-        return Site(database, None, "1").answer(Request(path, query))
+        return Site(database, None, "1", fits).answer(Request(path, query))

@@ -99,6 +99,11 @@ class Trueup:
         """What a new ledger holds, or what it still waits for."""
         return self._run("rebuild", *options, expected=(CLEAN, FINDINGS))
 
+    def capacity(self, *options: str) -> Mapping[str, Any]:
+        """The only flavor of the document."""
+        [flavor] = self._run("capacity", *options).rows["flavors"]
+        return flavor
+
     def apply(self, plan: Path) -> str:
         """Every step is written; the name of the run."""
         return self._run("apply", str(plan)).run_name

@@ -3,6 +3,7 @@
 
 from dataclasses import replace
 from datetime import datetime
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -17,6 +18,7 @@ from trueup.reconcile.audit import Audit
 from trueup.reconcile.watch import memory as module
 from trueup.reconcile.watch.memory import (
     Memory,
+    after_counting,
     after_failure,
     after_notifying,
     after_round,
@@ -234,3 +236,14 @@ def test_a_return_is_forgotten_after_two_weeks():
     assert returned(remembered(audit_at(later, OLD), memory=memory)) == 0
     assert memory.gone
     assert not remembered(audit_at(later), memory=memory).gone
+
+
+def test_of_a_month_a_count_of_every_six_hours_is_kept_and_the_newest():
+    memory = Memory()
+    for hour in range(40 * 24):
+        memory = after_counting(memory, at(60 * hour), {"m1": hour})
+    hours = [count.fits["m1"] for count in memory.counts]
+    assert hours[-1] == 40 * 24 - 1
+    assert hours[0] >= 10 * 24 - 1
+    assert {after - before for before, after in pairwise(hours[:-1])} == {6}
+    assert 110 < len(hours) < 125

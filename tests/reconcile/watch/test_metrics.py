@@ -6,17 +6,21 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.reconcile.page.paging import NOT_COUNTED
 from tests.reconcile.planning import BROKEN
-from tests.reconcile.watch.watching import scene, seen_at
+from tests.reconcile.watch.watching import FITS, scene, seen_at
 from trueup.reconcile.audit import Observation
+from trueup.reconcile.page.placeable import Placeables
 from trueup.reconcile.watch.metrics import StatusMetrics
 
 DOWN = ConnectionError("Placement does not answer")
 Samples = Mapping[tuple[str, frozenset[tuple[str, str]]], float]
 
 
-def samples(path: Path, *rounds: Observation | Exception) -> Samples:
-    watcher = scene(rounds, path).watcher
+def samples(
+    path: Path, *rounds: Observation | Exception, fits: Placeables = NOT_COUNTED
+) -> Samples:
+    watcher = scene(rounds, path, count=lambda _: fits).watcher
     text = StatusMetrics(lambda: watcher.status).text().decode()
     families = text_string_to_metric_families(text)
     return {
@@ -52,6 +56,34 @@ def test_capacity_coverage_and_what_could_not_be_checked(tmp_path):
     assert value(whole, "capacity", resource_class="VCPU", part="phantom") == 3
     assert value(whole, "capacity", resource_class="VCPU", part="missing") == 3
     assert value(whole, "capacity", resource_class="VCPU", part="capacity") == 16
+
+
+def test_how_many_more_servers_fit(tmp_path):
+    found = samples(tmp_path / "x", seen_at(BROKEN, 0), fits=FITS)
+    assert value(found, "placeable", flavor="m1", zone="east") == 3
+    assert value(found, "placeable", flavor="m1", zone="west") == 0
+    assert value(found, "placeable_after_repair", flavor="m1", zone="east") == 5
+    assert value(found, "host_failures", result="lost") == 1
+    assert value(found, "placeable_counted") == 1
+
+
+def test_what_is_not_counted_is_no_zero(tmp_path):
+    found = samples(tmp_path / "x", seen_at(BROKEN, 0))
+    assert value(found, "placeable_counted") == 0
+    names = {name for name, _ in found}
+    assert not names & {"trueup_watch_placeable", "trueup_watch_host_failures"}
+
+
+def test_the_names_that_dashboards_use_already(tmp_path):
+    found = samples(tmp_path / "x", seen_at(BROKEN, 0))
+    labels = frozenset({("hostname", "h1"), ("resourcetype", "VCPU")})
+    name = "openstack_placement_resource_"
+    [stock] = [row for row in seen_at(BROKEN, 0).facts.providers.values() if row.name == "h1"]
+    cpus, used = stock.inventories["VCPU"], seen_at(BROKEN, 0).facts.used[stock.uuid]["VCPU"]
+    assert found[f"{name}total", labels] == cpus.total
+    assert found[f"{name}reserved", labels] == cpus.reserved
+    assert found[f"{name}allocation_ratio", labels] == cpus.allocation_ratio
+    assert found[f"{name}usage", labels] == used > 0
 
 
 def test_rounds_phases_and_the_last_success(tmp_path):

@@ -3,8 +3,11 @@
 
 import sys
 
+from tests.reconcile.page.paging import NOT_COUNTED
 from tests.reconcile.planning import BROKEN
 from tests.reconcile.watch.watching import at, scene, seen_at
+from trueup.reconcile.audit import Observation
+from trueup.reconcile.page.placeable import Placeables
 from trueup.reconcile.sinks import Sink
 from trueup.reconcile.sinks.process import Command
 from trueup.reconcile.watch.memory import Memory
@@ -111,11 +114,35 @@ def test_without_a_hook_nothing_counts_as_notified(tmp_path):
     assert shown.watcher.status.memory.notified == frozenset()
 
 
+def test_counts_that_fail_cost_no_round_and_are_told(tmp_path):
+    def count(_: Observation) -> Placeables:
+        raise ValueError("nobody can count")
+
+    shown = scene([seen_at(BROKEN, 0)], tmp_path / "x", count=count)
+    assert shown.watcher.status.memory.rounds[-1].state == "complete"
+    assert shown.watcher.status.memory.counts == ()
+    assert b"Not counted: nobody can count" in shown.watcher.status.page
+    assert "how many servers fit could not be counted: nobody can count" in shown.said
+
+
+def test_counts_are_kept_and_their_trend_is_on_the_page(tmp_path):
+    numbers = iter((30, 20))
+    shown = scene(
+        [seen_at(BROKEN, 0), seen_at(BROKEN, 2 * 24 * 60)],
+        tmp_path / "x",
+        count=lambda _: Placeables(in_all={"m1": next(numbers)}),
+    )
+    kept = kept_in(tmp_path / "x", Memory).value
+    assert [one.fits for one in kept.counts] == [{"m1": 30}, {"m1": 20}]
+    assert "as in the last 2 days: about 10 fit in 2 days" in shown.watcher.status.page.decode()
+
+
 def test_until_a_round_is_over_the_round_before_is_all_that_is_known(tmp_path):
     during: list[WatchStatus] = []
     coming = [seen_at(BROKEN, 0), seen_at(RIGHT, 5)]
     watch = Watch(
         observe=lambda: coming.pop(0),
+        count=lambda _: NOT_COUNTED,
         journals=tuple,
         explain=str,
         say=lambda line: during.append(watcher.status),

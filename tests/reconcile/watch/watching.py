@@ -1,19 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Watches of small clouds, without a cloud: each round takes the next of some observations."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from tests.reconcile.page.paging import seen
+from tests.reconcile.page.paging import NOT_COUNTED, seen
 from tests.scenarios.drafting import NOW
 from trueup.reconcile.audit import Observation
+from trueup.reconcile.page.placeable import Failures, Placeable, Placeables
 from trueup.reconcile.sinks import Sink
 from trueup.reconcile.watch.memory import Memory
 from trueup.reconcile.watch.watching import Watch, Watcher
 
 MINUTE = timedelta(minutes=1)
+FITS = Placeables(
+    rows=(
+        Placeable("m1", "east", now=3, repaired=5, hosts=2, at_most=False, binds="VCPU: 2 hosts"),
+        Placeable("m1", "west", now=0, repaired=0, hosts=0, at_most=False, binds="VCPU: 1 host"),
+    ),
+    failures=Failures(absorbed=2, uncertain=0, lost=1),
+)
 
 
 def at(minutes: int) -> datetime:
@@ -40,6 +48,7 @@ def scene(
     path: Path,
     memory: Memory | None = None,
     hook: Sink | None = None,
+    count: Callable[[Observation], Placeables] = lambda _: NOT_COUNTED,
 ) -> Scene:
     """A watcher that has been shown these, round by round; an error is raised in its round."""
     coming = list(rounds)
@@ -55,6 +64,7 @@ def scene(
 
     watch = Watch(
         observe=observe,
+        count=count,
         journals=tuple,
         explain=str,
         say=said.append,

@@ -16,8 +16,6 @@ from trueup.capacity.asked import (
     asked_of,
     asked_of_amounts,
     flavors_in_use,
-    traits_wanted,
-    without_traits,
 )
 from trueup.capacity.counting import By, Capacity, Later, capacity
 from trueup.capacity.document import capacity_document, failures_document
@@ -33,6 +31,7 @@ from trueup.capacity.table import (
     unusable_table,
 )
 from trueup.capacity.what_if import HostUnknown, WhatIf, assumed
+from trueup.cli.counted import with_traits
 from trueup.cli.documents import DocumentVerb
 from trueup.cli.judging import add_audit_options, audit_options
 from trueup.cli.sources import add_from_option
@@ -43,7 +42,7 @@ from trueup.exit_codes import ExitCode
 from trueup.model.names import is_resource_class
 from trueup.reconcile.audit import Observation, observation
 from trueup.reconcile.copies.snapshot import load
-from trueup.reconcile.facts import PLACEMENT, Facts, Flavor
+from trueup.reconcile.facts import Facts, Flavor
 from trueup.reconcile.plan import refuse_foreign
 from trueup.reconcile.plan.plan_file import load as load_plan
 from trueup.reconcile.report.reasons import in_words
@@ -171,7 +170,8 @@ def _counted(kinds: Kinds, facts: Facts, later: Later, arguments: argparse.Names
         found, free = capacity(asked, facts, by, later), free_in(facts, by)
         return replace(found, not_askable=refused, free=free)
     if refused:
-        words = f"{refused[0].name}: Nova refuses a server with it: {in_words(refused[0].reason)}"
+        why = in_words(refused[0].reason)
+        words = f"{refused[0].name}: no server can be made with it: {why}"
         raise OptionRefused("--mix", words)
     numbers = _amounts("--mix", arguments.mix)
     return mixed([Portion(kind, numbers[kind.name]) for kind in asked], facts, by, later)
@@ -311,20 +311,11 @@ def gathered(
     """
     if arguments.snapshot:
         seen = observation(load(arguments.snapshot).facts, options)
-        kinds = ask(seen.facts, flavors_in_use(seen.facts))
-        return seen, tuple(map(without_traits, kinds)) if _read_by_api(seen.facts) else kinds
+        return seen, ask(seen.facts, flavors_in_use(seen.facts))
     with command.cloud(arguments) as cloud, progress() as report:
         seen = Observer(cloud, options, report).observe()
         kinds = ask(seen.facts, cloud.nova.flavors())
-        if _read_by_api(facts := seen.facts):
-            providers = cloud.placement.with_traits(facts.providers, traits_wanted(kinds))
-            seen = replace(seen, facts=replace(facts, providers=providers))
-        return seen, kinds
-
-
-def _read_by_api(facts: Facts) -> bool:
-    """Whether providers have only a few of their traits."""
-    return any(row.source == PLACEMENT and row.read_via == "API" for row in facts.coverage.sources)
+        return replace(seen, facts=with_traits(cloud, seen.facts, kinds)), kinds
 
 
 def _asked(arguments: argparse.Namespace, flavors: Iterable[Flavor]) -> Kinds:
@@ -357,4 +348,4 @@ def tell(found: Capacity, facts: Facts) -> None:
     for name, open_gaps in gaps.items():
         say(f"{name}: at most so many, because this is not counted: {words.not_counted(open_gaps)}")
     for refused in found.not_askable:
-        say(f"{refused.name}: Nova refuses a server with it: {in_words(refused.reason)}")
+        say(f"{refused.name}: no server can be made with it: {in_words(refused.reason)}")

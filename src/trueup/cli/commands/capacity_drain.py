@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from trueup.capacity import words
-from trueup.capacity.asked import Asked, NotAskable, asked_of, flavors_in_use
-from trueup.capacity.counting import gaps_of
+from trueup.capacity.asked import Asked, NotAskable, asked_of, flavors_in_use, gaps_of
 from trueup.capacity.fragments import gains
 from trueup.capacity.relocation import drained, relieved
 from trueup.capacity.table import GAINS_COLUMNS, MOVES_COLUMNS, gains_table, moves_table
@@ -82,7 +81,7 @@ class CapacityDrainCommand(CloudVerb):
 
 def _for(asked: Asked | NotAskable, facts: Facts) -> Table:
     if isinstance(asked, NotAskable):
-        raise OptionRefused("--for", f"Nova refuses a server: {in_words(asked.reason)}")
+        raise OptionRefused("--for", f"no server can be made with it: {in_words(asked.reason)}")
     found = gains(facts, asked)
     say(f"{found.fits} of {asked.name} fit now.")
     if found.moves:

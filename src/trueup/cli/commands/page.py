@@ -10,6 +10,7 @@ from threading import Event
 
 from cliff.command import Command
 
+from trueup.capacity.in_ledger import fits
 from trueup.cli.terminal.options import (
     OptionRefused,
     add_placement_options,
@@ -92,7 +93,7 @@ class PageCommand(Command):
         at = ListenAt(host, port, arguments.insecure)
         with (
             _until_stopped() as stop,
-            serving(words, arguments.database, at, arguments.log, load_of) as served,
+            serving(words, arguments.database, at, fits, arguments.log, load_of) as served,
         ):
             say(f"Serving {origin_of(host, served)}/")
             stop.wait()

@@ -5,6 +5,7 @@ import argparse
 from importlib.metadata import version
 from pathlib import Path
 
+from trueup.cli.counted import placeables
 from trueup.cli.judging import add_audit_options, audit_options, summarize, verdict
 from trueup.cli.sources import FactsVerb, add_from_option
 from trueup.cli.terminal.progress import say
@@ -38,7 +39,8 @@ class ReportCommand(FactsVerb):
         refuse_unwritable(arguments.html)
         seen = self.observed(arguments, audit_options(arguments))
         origin = f"Snapshot {arguments.snapshot}" if arguments.snapshot else "The cloud"
-        page = page_of(seen, runs(arguments.state_dir), origin, version("trueup"))
+        fits = placeables(self, arguments, seen)
+        page = page_of(seen, runs(arguments.state_dir), origin, version("trueup"), fits)
         write(arguments.html, html_of(page))
         audit = seen.audit
         summarize(audit)

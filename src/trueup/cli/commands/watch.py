@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
 
+from trueup.cli.counted import placeables
 from trueup.cli.exits import explained, unforeseen
 from trueup.cli.judging import add_audit_options, audit_options
 from trueup.cli.outcomes import add_policy_option
@@ -172,6 +173,7 @@ class WatchCommand(CloudVerb):
 
         return Watch(
             observe=observe,
+            count=lambda seen: placeables(self, arguments, seen),
             journals=lambda: runs(arguments.state_dir),
             explain=_explain,
             say=say,

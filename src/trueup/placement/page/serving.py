@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from trueup.model.requests import CandidateRequest
 from trueup.placement import why
+from trueup.placement.index.view.columns import View
 from trueup.placement.page.site import Site
+from trueup.placement.page.views import Fits
 from trueup.placement.store.reads import browsing
 from trueup.web import server
 from trueup.web.errors import AddressUnusable
@@ -39,10 +42,13 @@ def serving(
     words: Sequence[str],
     database_url: str | None,
     at: ListenAt,
+    count: Callable[[CandidateRequest, View], Fits],
     log: Path | None = None,
     load_of: Callable[[Path], object] | None = None,
 ) -> Iterator[int]:
     """Serve the ledger of placement.conf, or another one, and a log; yields the port.
+
+    `count` says how many servers fit that make a request.
 
     Raises NotLoopback, AddressUnusable, LedgerAway and ConfigurationUnusable before it listens.
     """
@@ -54,7 +60,7 @@ def serving(
     with closing(why.open_ledger(words, database_url)) as database:
         with why.reading(database) as tx:
             browsing.count_trees(tx)
-        site = Site(database, hosts, version("trueup"), log, load_of)
+        site = Site(database, hosts, version("trueup"), count, log, load_of)
         with server.serving(address, at.port, site.answer) as port:
             yield port
 

@@ -8,17 +8,23 @@ refused: a hostile domain may resolve to the loopback interface (DNS rebinding).
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from threading import Lock
+from typing import TypeVar
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from trueup.model.requests import CandidateRequest
 from trueup.placement import why
 from trueup.placement.config import ConfigurationUnusable
+from trueup.placement.index.view.columns import View
 from trueup.placement.page import html, searches, views
+from trueup.placement.page.views import Fits
 from trueup.placement.store.engine.database import Database
 from trueup.web.server import HTML, Answer, Request
 
+Found = TypeVar("Found")
 STYLE = "/style.css"
 _CSS = "text/css; charset=utf-8"
 _HEADERS = {
@@ -51,6 +57,8 @@ class Site:
     hosts: Collection[str] | None
     """The Host headers that are accepted; None accepts all."""
     version: str
+    count: Callable[[CandidateRequest, View], Fits]
+    """How many servers fit that make a request; the command hands it in."""
     log: Path | None = None
     """The log of the service, for the searches that found nothing, and for the load."""
     load_of: Callable[[Path], object] | None = None
@@ -86,6 +94,8 @@ class Site:
             case ["capacity"]:
                 with why.reading(self.database) as tx:
                     return self._html("capacity.html", usages=views.capacity(tx))
+            case ["fits"]:
+                return self._fits(values.get("query", ""))
             case ["search"]:
                 return self._search(values.get("q", "").replace("\0", "").strip())
             case ["provider", uuid]:
@@ -102,6 +112,19 @@ class Site:
             case ["load"]:
                 return self._html("load.html", found=self._of_log(self.load_of), log=self.log)
         raise _NothingToShow(HTTPStatus.NOT_FOUND, "There is no such page.")
+
+    def _fits(self, query: str) -> Answer:
+        """The form, and below it how many servers fit that ask for this, or why it is not known."""
+        found, refused = None, ""
+        try:
+            if query.strip():
+                question = _question(query)
+                found = self._alone(partial(why.answer_in, self.database, question, self.count))
+        except why.QuestionUnusable as error:
+            refused = str(error)
+        status = HTTPStatus.BAD_REQUEST if refused else HTTPStatus.OK
+        shown = self._html("fits.html", query=query, fits=found, refused=refused)
+        return replace(shown, status=status)
 
     def _of_log(self, read: Callable[[Path], object] | None) -> object:
         """What this function reads in the log; None without either."""
@@ -144,22 +167,21 @@ class Site:
         """The form, and below it the answer, or the reason why there is none."""
         reason, refused = None, ""
         try:
-            if len(query) > _QUERY_MAX:
-                raise why.QuestionUnusable(f"the query is longer than {_QUERY_MAX} characters")
             if query.strip():
-                reason = self._reason(why.question_of(query.strip(), microversion.strip() or None))
+                question = _question(query, microversion.strip() or None)
+                reason = self._alone(partial(why.reason_in, self.database, question))
         except why.QuestionUnusable as error:
             refused = str(error)
         status = HTTPStatus.BAD_REQUEST if refused else HTTPStatus.OK
         shown = {"query": query, "microversion": microversion, "reason": reason}
         return replace(self._html("why.html", **shown, refused=refused), status=status)
 
-    def _reason(self, question: why.Question) -> why.Reason:
+    def _alone(self, answer: Callable[[], Found]) -> Found:
         if not self._asking.acquire(timeout=_WAIT_SECONDS):
             text = "Another question about candidates is still being answered: ask again."
             raise _NothingToShow(HTTPStatus.SERVICE_UNAVAILABLE, text)
         try:
-            return why.reason_in(self.database, question)
+            return answer()
         finally:
             self._asking.release()
 
@@ -169,6 +191,13 @@ class Site:
     def _html(self, template: str, **values: object) -> Answer:
         shown = {"words": "", "version": self.version, **values}
         return Answer(html.page(template, **shown), HTML)
+
+
+def _question(query: str, microversion: str | None = None) -> why.Question:
+    """Raises QuestionUnusable."""
+    if len(query) > _QUERY_MAX:
+        raise why.QuestionUnusable(f"the query is longer than {_QUERY_MAX} characters")
+    return why.question_of(query.strip(), microversion)
 
 
 def _is_for(host: str, names: Collection[str]) -> bool:

@@ -32,6 +32,19 @@ _FIRST = ("VCPU", "PCPU", "MEMORY_MB", "DISK_GB")
 
 
 @dataclass(frozen=True, slots=True)
+class Fits:
+    """How many more servers fit, on how many hosts, and the most on one.
+
+    `binds` has what keeps the next one away from how many hosts, in words.
+    """
+
+    count: int
+    hosts: int
+    largest: int
+    binds: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class UsageBar:
     """Capacity and usage of a class, on one provider or on several together."""
 

@@ -8,6 +8,7 @@ from trueup.placement.why.asking import (
     QuestionUnusable,
     Reason,
     Writes,
+    answer_in,
     open_ledger,
     question_in,
     question_of,

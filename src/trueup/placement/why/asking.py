@@ -5,18 +5,20 @@ It only reads, also where upstream's service uses the database.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 from trueup.model.errors import PlacementError
+from trueup.model.requests import CandidateRequest
 from trueup.placement import config
 from trueup.placement.api.errors import Refused, refusal_of
 from trueup.placement.api.versions import NEWEST, Malformed, Unacceptable, V, negotiate
 from trueup.placement.api.wire import candidates
+from trueup.placement.index.view.columns import View
 from trueup.placement.index.view.refresh import load
 from trueup.placement.store.engine import availability
 from trueup.placement.store.engine.database import Database, Transaction
@@ -24,6 +26,7 @@ from trueup.placement.store.reads.newest_writes import consumers_written, provid
 from trueup.placement.store.rows import providers
 from trueup.placement.why.explain import Explanation, explain
 
+Answer = TypeVar("Answer")
 _QUERY = re.compile(r"/allocation_candidates\?(?P<query>[^\s\"'\\>]+)")
 _VERSION = re.compile(r"(?:microversion:|OpenStack-API-Version: placement) (?P<version>1\.\d+)")
 
@@ -153,12 +156,31 @@ def reading(database: Database) -> Iterator[Transaction]:
 
 def reason_in(database: Database, question: Question, *, always_without: bool = False) -> Reason:
     """Explain a query. Raises QuestionUnusable, LedgerAway and ConfigurationUnusable."""
-    pairs = parse_qsl(question.query, keep_blank_values=True)
+    with _refusals_told(), reading(database) as tx:
+        explanation = explain(_request(question), load(tx), always_without=always_without)
+        return Reason(explanation, _names(tx, explanation), _writes(tx, question.since))
+
+
+def answer_in(
+    database: Database, question: Question, answer: Callable[[CandidateRequest, View], Answer]
+) -> Answer:
+    """What a function says about a query and a ledger.
+
+    Raises QuestionUnusable, LedgerAway and ConfigurationUnusable.
+    """
+    with _refusals_told(), reading(database) as tx:
+        return answer(_request(question), load(tx))
+
+
+def _request(question: Question) -> CandidateRequest:
+    return candidates.parse(parse_qsl(question.query, keep_blank_values=True), question.version)
+
+
+@contextmanager
+def _refusals_told() -> Iterator[None]:
+    """A block in which what the service would refuse raises QuestionUnusable."""
     try:
-        request = candidates.parse(pairs, question.version)
-        with reading(database) as tx:
-            explanation = explain(request, load(tx), always_without=always_without)
-            return Reason(explanation, _names(tx, explanation), _writes(tx, question.since))
+        yield
     except Refused as refused:
         # What follows the first line is the schema of the whole query.
         raise QuestionUnusable(refused.detail.partition("\n")[0]) from refused

@@ -217,6 +217,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
 
 # Fields with text that does not identify a cloud.
 KEPT: Mapping[type, frozenset[str]] = {
+    kinds.Facts: frozenset({"traits_read"}),
     kinds.SourceStatus: frozenset({"read_via", "lag"}),
     # Only the lag of a cell, which has ages.
     Reason: frozenset({"name", "fields", "causes"}),

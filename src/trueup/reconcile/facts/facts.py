@@ -88,6 +88,9 @@ class Facts:
     hypervisors_asked: frozenset[str] | None = None
     # The definitions of the domains that a plan may remove; never part of a snapshot.
     domain_records: tuple[DomainRecord, ...] = ()
+    # Over Placement's API: the traits that were read beside those that defects judge; never part of
+    # a snapshot.
+    traits_read: frozenset[str] = frozenset()
     # Faults in Placement's own rows; read from its database only.
     ledger_faults: tuple[LedgerFault, ...] = ()
     # The contents of request specs, read only for selected instances, because those of a whole

@@ -12,9 +12,11 @@ from trueup.reconcile.audit import Audit, Observation
 from trueup.reconcile.facts import SourceStatus, grouped
 from trueup.reconcile.page.cards import DefectGroup, defect_groups
 from trueup.reconcile.page.history import Plot
+from trueup.reconcile.page.placeable import Placeables
 from trueup.reconcile.page.split import CapacitySplit, capacity_splits, summed
 from trueup.reconcile.page.timeline import Timeline, timeline
 from trueup.reconcile.page.trees import CellTree, Ground, HostTree, cell_trees, other_trees
+from trueup.reconcile.page.trend import Trend
 from trueup.reconcile.report.coverage import gaps_of
 from trueup.reconcile.report.effects import FindingEffect, effects_of
 from trueup.reconcile.report.reasons import in_words
@@ -79,9 +81,9 @@ class SeverityCount:
 class Page:
     """Everything on the page, in its order. `origin` says what was audited, `version` by what.
 
-    `history` is of the rounds of a watch, `returns` what came back in them, and `repairs` what its
-    repairs do. `reasons` counts what
-    has each reason, by verdict and by the name of the reason.
+    `history` and `trends` are of the rounds of a watch, `returns` what came back in them, and
+    `repairs` what its repairs do. `reasons` counts what has each reason, by verdict and by the name
+    of the reason.
     """
 
     taken_at: datetime
@@ -103,15 +105,21 @@ class Page:
     acknowledged: tuple[Acknowledged, ...]
     timeline: Timeline
     reasons: Mapping[tuple[str, str], int]
+    placeables: Placeables
     history: Plot | None = None
+    trends: tuple[Trend, ...] = ()
     returns: tuple[str, ...] = ()
     repairs: str = ""
 
 
 def page_of(
-    seen: Observation, journals: Iterable[Journal | Unreadable], origin: str, version: str
+    seen: Observation,
+    journals: Iterable[Journal | Unreadable],
+    origin: str,
+    version: str,
+    placeables: Placeables,
 ) -> Page:
-    """The page about an observation, with the runs that there are journals of."""
+    """The page about an observation, with what fits, and the runs that there are journals of."""
     facts, audit = seen.facts, seen.audit
     effects = effects_of(audit.every_finding, facts, audit.findings)
     splits = capacity_splits(facts, audit, effects)
@@ -137,6 +145,7 @@ def page_of(
         acknowledged=audit.acknowledged,
         timeline=happened,
         reasons=_reasons(audit, effects),
+        placeables=placeables,
     )
 
 

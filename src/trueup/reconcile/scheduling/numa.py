@@ -38,7 +38,7 @@ def topology_of(flavor: Flavor, image: Mapping[str, str]) -> NumaTopology | Unkn
         return found
 
     try:
-        count, pages = int(setting("numa_nodes") or 0), _page_size(setting("mem_page_size"))
+        count, pages = _count(setting("numa_nodes")), _page_size(setting("mem_page_size"))
         if not (count or pages or policy.name in _PINNED):
             return None
         named, sizes = settings("numa_cpus"), settings("numa_mem")
@@ -310,6 +310,15 @@ def _needs(topology: NumaTopology) -> list[tuple[NumaCell, int]]:
 
 def _amounts(need: NumaCell, emulator: int) -> tuple[int, ...]:
     return len(need.processors), len(need.pinned), need.memory_mb, emulator
+
+
+def _count(text: str | None) -> int:
+    """How many cells are asked for; 0: it is not said. Raises ValueError."""
+    if text is None:
+        return 0
+    if (number := int(text)) < 1:
+        raise ValueError(f"hw:numa_nodes is {text}")
+    return number
 
 
 def _page_size(text: str | None) -> int | str | None:

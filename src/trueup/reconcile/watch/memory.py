@@ -15,10 +15,14 @@ from typing import Literal
 import msgspec
 
 from trueup.reconcile.audit import Audit
+from trueup.reconcile.page.trend import MONTH, PastCount
 from trueup.reconcile.verdicts import Finding, Severity
 
 # After more rounds than this, every second round of the older half is forgotten.
 ROUNDS_MAX = 1000
+
+# How far apart the counts are that are kept; the newest one is kept in any case.
+_BETWEEN_COUNTS = timedelta(hours=6)
 
 # A finding that comes back within this time has a cause that no repair of the ledger removes.
 RETURN_AFTER_MAX = timedelta(days=14)
@@ -82,7 +86,8 @@ class Round:
 class Memory:
     """The cells that were watched (uuids), what was seen, the rounds, and what was notified.
 
-    `gone` has, by finding, when it was gone that had been there for more than one round.
+    `gone` has, by finding, when it was gone that had been there for more than one round. `counts`
+    are those of the last month: how many servers fitted.
     """
 
     cells: tuple[str, ...] = ()
@@ -90,6 +95,7 @@ class Memory:
     rounds: tuple[Round, ...] = ()
     notified: frozenset[str] = frozenset()
     gone: Mapping[str, tuple[datetime, ...]] = field(default_factory=dict)
+    counts: tuple[PastCount, ...] = ()
 
     def confirmed(self, interval: timedelta) -> tuple[Sighting, ...]:
         """The findings that the two-look rule confirms."""
@@ -153,7 +159,16 @@ def after_round(memory: Memory, audit: Audit, cells: Iterable[str], seconds: flo
         if sighting.id not in there and sighting.rounds > 1:
             gone[sighting.id] = (*gone.get(sighting.id, ()), audit.taken_at)
     rounds = _thinned((*known.rounds, ended))
-    return Memory(watched, (*found.values(), *kept), rounds, known.notified, gone)
+    sightings = (*found.values(), *kept)
+    return Memory(watched, sightings, rounds, known.notified, gone, known.counts)
+
+
+def after_counting(memory: Memory, at: datetime, fits: Mapping[str, int]) -> Memory:
+    """What is remembered after it was counted how many servers of each flavor fit."""
+    kept = tuple(count for count in memory.counts if at - count.at <= MONTH)
+    if len(kept) > 1 and kept[-1].at - kept[-2].at < _BETWEEN_COUNTS:
+        kept = kept[:-1]
+    return replace(memory, counts=(*kept, PastCount(at, fits)))
 
 
 def after_failure(memory: Memory, at: datetime, seconds: float, reason: str) -> Memory:

@@ -17,6 +17,12 @@ from trueup.reconcile.watch.status import RepairStatus, WatchStatus
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 _PARTS = ("capacity", "right", "undecided", "phantom", "missing")
 _STATES = ("answered", "partly", "behind", "silent")
+_STOCK_PARTS = (
+    ("total", "total", "Total of a resource class of a provider"),
+    ("reserved", "reserved", "What is reserved of it"),
+    ("used", "usage", "What consumers hold of it"),
+    ("allocation_ratio", "allocation_ratio", "How often it may be allocated"),
+)
 _RESULTS = ("complete", "incomplete", "failed")
 
 
@@ -43,6 +49,8 @@ class StatusMetrics(Collector):
             yield from _sources(status)
             yield _capacity(status)
             yield _reasons(status)
+            yield from _placeables(status)
+            yield from _stocks(status)
 
 
 def _rounds(status: WatchStatus) -> Iterator[Metric]:
@@ -184,6 +192,55 @@ def _reasons(status: WatchStatus) -> Metric:
     for (verdict, reason), count in sorted(status.reasons.items()):
         counts.add_metric([verdict, reason], count)
     return counts
+
+
+def _placeables(status: WatchStatus) -> Iterator[Metric]:
+    found = status.placeables
+    counted = GaugeMetricFamily(
+        "trueup_watch_placeable_counted",
+        "1 if the last round counted how many servers fit; 0 if not, and the page says why",
+    )
+    # SAFETY: what is not counted has no value; 0 would say that nothing fits.
+    if found is None or found.gap:
+        counted.add_metric([], 0)
+        yield counted
+        return
+    counted.add_metric([], 1)
+    yield counted
+    now, repaired = (
+        GaugeMetricFamily(f"trueup_watch_placeable{suffix}", words, labels=["flavor", "zone"])
+        for suffix, words in (
+            ("", "How many more servers of a flavor fit in a zone"),
+            ("_after_repair", "How many fit after the findings of the audit are repaired"),
+        )
+    )
+    for row in found.rows:
+        now.add_metric([row.flavor, row.zone], row.now)
+        repaired.add_metric([row.flavor, row.zone], row.repaired)
+    yield now
+    yield repaired
+    if found.failures is None:
+        return
+    failures = GaugeMetricFamily(
+        "trueup_watch_host_failures",
+        "Hosts whose servers all find room on others if it fails (absorbed), perhaps (uncertain), "
+        "or not (lost)",
+        labels=["result"],
+    )
+    for result in ("absorbed", "uncertain", "lost"):
+        failures.add_metric([result], getattr(found.failures, result))
+    yield failures
+
+
+def _stocks(status: WatchStatus) -> Iterator[Metric]:
+    """PARITY: the names and labels of openstack-exporter, which dashboards of the field use."""
+    for part, name, words in _STOCK_PARTS:
+        amounts = GaugeMetricFamily(
+            f"openstack_placement_resource_{name}", words, labels=["hostname", "resourcetype"]
+        )
+        for stock in status.stocks:
+            amounts.add_metric([stock.provider, stock.resource_class], getattr(stock, part))
+        yield amounts
 
 
 def _epoch(moment: datetime) -> float:

@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from trueup.reconcile.facts import Facts
 from trueup.reconcile.page.page import CoverageRow
+from trueup.reconcile.page.placeable import Placeables
 from trueup.reconcile.page.split import CapacitySplit
 from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.watch.memory import Memory
@@ -14,6 +16,30 @@ from trueup.reconcile.wording import counted
 
 # A round that takes longer hangs.
 STUCK_AFTER = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Stock:
+    """One resource class of a provider, as Placement has it."""
+
+    provider: str
+    resource_class: str
+    total: int
+    reserved: int
+    allocation_ratio: float
+    used: int
+
+
+def stocks_of(facts: Facts) -> tuple[Stock, ...]:
+    """Everything that Placement has; nothing if it is silent."""
+    return tuple(
+        Stock(
+            row.name, name, stock.total, stock.reserved, stock.allocation_ratio,
+            facts.used.get(row.uuid, {}).get(name, 0),
+        )
+        for row in facts.providers.values()
+        for name, stock in row.inventories.items()
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +82,8 @@ class WatchStatus:
     coverage: tuple[CoverageRow, ...] = ()
     totals: tuple[CapacitySplit, ...] = ()
     reasons: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    placeables: Placeables | None = None
+    stocks: tuple[Stock, ...] = ()
     phases: Mapping[str, float] = field(default_factory=dict)
     rounds: Mapping[str, int] = field(default_factory=dict)
     notifications: Mapping[str, int] = field(default_factory=dict)

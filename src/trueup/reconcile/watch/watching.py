@@ -19,6 +19,8 @@ from trueup.reconcile.files import FileUnwritable
 from trueup.reconcile.page.history import Mark, history_plot
 from trueup.reconcile.page.html import html_of
 from trueup.reconcile.page.page import Page, page_of
+from trueup.reconcile.page.placeable import Placeables
+from trueup.reconcile.page.trend import trends
 from trueup.reconcile.runs import INTERVAL_SECONDS, Wait
 from trueup.reconcile.runs.journal import Journal
 from trueup.reconcile.runs.journals import Unreadable
@@ -26,6 +28,7 @@ from trueup.reconcile.sinks import Sink
 from trueup.reconcile.watch.memory import (
     Memory,
     Sighting,
+    after_counting,
     after_failure,
     after_notifying,
     after_round,
@@ -34,7 +37,7 @@ from trueup.reconcile.watch.memory import (
 from trueup.reconcile.watch.memory_file import keep
 from trueup.reconcile.watch.news import news_message
 from trueup.reconcile.watch.repairing import Repairer
-from trueup.reconcile.watch.status import RepairStatus, WatchStatus
+from trueup.reconcile.watch.status import RepairStatus, Stock, WatchStatus, stocks_of
 from trueup.reconcile.wording import counted
 
 # By how much of the interval a round may come earlier or later, so that the rounds of several
@@ -47,11 +50,12 @@ _PAUSE_SECONDS_MIN = 1.0
 class Watch:
     """What a watch works with. `interval` and `confirm_after` are in seconds.
 
-    `observe` reads and judges the cloud, `journals` reads the runs, `explain` words an error, `say`
-    tells a person, `pause` lets seconds pass.
+    `observe` reads and judges the cloud, `count` counts what fits in it, `journals` reads the runs,
+    `explain` words an error, `say` tells a person, `pause` lets seconds pass.
     """
 
     observe: Callable[[], Observation]
+    count: Callable[[Observation], Placeables]
     journals: Callable[[], Iterable[Journal | Unreadable]]
     explain: Callable[[Exception], str]
     say: Callable[[str], None]
@@ -75,6 +79,7 @@ class Watcher:
         self._watch = watch
         self._page: Page | None = None
         self._seen: Observation | None = None
+        self._stocks: tuple[Stock, ...] = ()
         self._rounds: Counter[str] = Counter()
         self._notifications: Counter[str] = Counter()
         self._random = random.Random()
@@ -117,10 +122,26 @@ class Watcher:
         memory = after_round(before, seen.audit, seen.facts.cells, phases["observe"])
         began = time.monotonic()
         self._seen = seen
-        self._page = page_of(seen, self._watch.journals(), "The cloud", self._watch.version)
+        placeables = self._count(seen)
+        if not placeables.gap:
+            memory = after_counting(memory, seen.audit.taken_at, placeables.in_all)
+        phases["count"] = time.monotonic() - began
+        began = time.monotonic()
+        journals, version = self._watch.journals(), self._watch.version
+        self._page = page_of(seen, journals, "The cloud", version, placeables)
+        self._stocks = stocks_of(seen.facts)
         phases["compose"] = time.monotonic() - began
         self._tell(before, memory)
         return memory
+
+    def _count(self, seen: Observation) -> Placeables:
+        """What fits; a failure costs the counts of this round, and not its findings."""
+        try:
+            return self._watch.count(seen)
+        except Exception as error:
+            reason = self._watch.explain(error)
+            self._watch.say(f"how many servers fit could not be counted: {reason}")
+            return Placeables(gap=reason)
 
     def _tell(self, before: Memory, memory: Memory) -> None:
         last = memory.rounds[-1]
@@ -175,6 +196,8 @@ class Watcher:
             page=content,
             coverage=self._page.coverage if self._page else (),
             totals=self._page.totals if self._page else (),
+            placeables=self._page.placeables if self._page else None,
+            stocks=self._stocks,
             reasons=self._page.reasons if self._page else {},
             last_success=self._page.taken_at if self._page else None,
             phases=phases,
@@ -192,7 +215,13 @@ class Watcher:
             returns = tuple(_return(sighting) for sighting in memory.sightings if sighting.returned)
             history = history_plot(_marks(memory))
             repairs = self._repairs.words if self._repairs else ""
-            page = replace(self._page, history=history, returns=returns, repairs=repairs)
+            page = replace(
+                self._page,
+                history=history,
+                returns=returns,
+                repairs=repairs,
+                trends=trends(memory.counts),
+            )
             return html_of(page)
         except Exception as error:
             self._watch.say(f"the page cannot be made: {self._watch.explain(error)}")
