@@ -3,7 +3,7 @@
 
     python -m bench.asking --hosts 10000 --cells 4
 
-The goal is 3 s. Each host is one with two NUMA cells of 48 CPUs; the second server asks for four
+The goal is 3 s. Each host has two NUMA cells of 48 CPUs; the second server asks for four
 dedicated CPUs, so the cells of all hosts are read, and the third for more than any cell has.
 """
 
