@@ -3,8 +3,13 @@
 
     python -m bench.asking --hosts 10000 --cells 4
 
-The goal is 3 s. Each host is one with two NUMA cells of 48 CPUs; the second server asks for four
-dedicated CPUs, so the cells of all hosts are read, and the third for more than any cell has.
+The goal is 3 s. Each host has two NUMA cells of 48 CPUs; the second server asks for four dedicated
+CPUs, so the cells of all hosts are read, and the third for more than any cell has.
+
+10,000 hosts in four cells, on 2 cores with a load of 35, so only processor time of this process
+means something, and that is too high: a plain flavor 7.2 s before services were read without the
+hosts, more dedicated CPUs than a cell has 6.3 s after that. Reading the cells of 10,000 hosts takes
+0.3 s since the processors of a core are kept as they are written.
 """
 
 import argparse

@@ -39,7 +39,7 @@ def _cell(fields: Mapping[str, Any]) -> HostCell:
         memory_used_mb=int(fields["memory_usage"]),
         pinned=frozenset(map(int, fields["pinned_cpus"])),
         pages=tuple(_pages(entry["nova_object.data"]) for entry in fields.get("mempages") or ()),
-        siblings=_siblings(tuple(tuple(map(int, core)) for core in fields.get("siblings") or ())),
+        siblings=_siblings(tuple(map(tuple, fields.get("siblings") or ()))),
         socket=fields.get("socket"),
         networks=_has_networks((fields.get("network_metadata") or {}).get("nova_object.data", {})),
     )
