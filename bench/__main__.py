@@ -16,12 +16,15 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy.engine import make_url
+
 from bench import cloud, meter, report
 from bench.agreement import disagreements
+from bench.latency import relay_to
 from bench.loading import load
 from bench.measuring import Competitor, Effort, compare
 from bench.reads import READS, Read
@@ -37,6 +40,7 @@ from bench.services import (
 from bench.session import Session
 from bench.terminal import say
 from bench.writes import WRITES, Write
+from tests.servers.databases import as_text
 
 _EVERY: tuple[Read | Write, ...] = (*READS, *WRITES)
 
@@ -51,9 +55,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for plan in _plans(options):
             url = database.new_url(plan.label)
             load(url, drawn)
+            if options.latency:
+                url = stack.enter_context(_far_away(url, options.latency))
             service = stack.enter_context(running_service(plan, url))
             competitors.append(Competitor(service, Session(drawn, service.connect)))
         return asyncio.run(_run(options, operations, competitors, database))
+
+
+@contextlib.contextmanager
+def _far_away(url: str, milliseconds: float) -> Iterator[str]:
+    """The same database behind a network that takes so long each way."""
+    named = make_url(url)
+    with relay_to(named.port or 0, milliseconds / 1000) as port:
+        yield as_text(named.set(host="127.0.0.1", port=port))
 
 
 async def _run(
@@ -162,6 +176,13 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--noise-floor",
         action="store_true",
         help="upstream against itself: shows which ratios mean no difference",
+    )
+    add(
+        "--latency",
+        type=float,
+        default=0.0,
+        metavar="MS",
+        help="milliseconds each way between a service and its database server",
     )
     add("--anyway", action="store_true", help="measure even if answers differ")
     add("--json", type=Path, metavar="FILE")

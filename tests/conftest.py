@@ -5,6 +5,7 @@ from hypothesis import settings
 
 pytest_plugins = [
     "tests.skips",
+    "tests.long",
     "tests.quick",
     "tests.logs",
     "tests.times",

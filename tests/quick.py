@@ -9,9 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.long import is_long
+
 MARKER = "quick"
 TESTS = Path(__file__).parent
-FOLDERS = ("model", "placement", "reconcile", "scenarios", "lab", "cli", "docs", "packaging")
+FOLDERS = (
+    "model", "placement", "reconcile", "capacity", "load", "scenarios", "lab", "cli", "docs",
+    "packaging",
+)  # fmt: skip
 # Fixtures that start a server, and the names of servers as parameters.
 SERVERS = frozenset(
     {"browser", "mariadb_server", "postgresql_server", "recorded_cloud", "small_on"}
@@ -24,26 +29,45 @@ SLOW = frozenset(
         "cli/nova_manage",
         "cli/commands/test_capacity.py",
         "cli/commands/test_capacity_drain.py",
+        "cli/commands/test_complete.py",
         "cli/commands/test_ghosts.py",
         "cli/commands/test_merge.py",
+        "cli/commands/test_page.py",
         "cli/commands/test_rebuild.py",
         "cli/commands/test_rekey.py",
         "cli/commands/test_retire.py",
         "cli/test_runbook.py",
         "cli/commands/test_demo.py",
         "cli/terminal/test_extras.py",
+        "cli/terminal/test_output.py",
+        "cli/terminal/test_progress.py",
+        "cli/test_start.py",
+        "cli/test_verb.py",
         "cli/commands/test_shadow.py",
         "docs/test_package_page.py",
         "docs/test_pictures.py",
         "docs/test_site.py",
-        "packaging/test_release.py",
+        "placement/api/wire/test_validators.py",
+        "placement/index/test_emptiness.py",
+        "placement/index/view/test_foreign_writes.py",
+        "placement/middleware/test_tracing.py",
+        "placement/store/engine/test_write_slots.py",
         "placement/store/test_migrations.py",
         "placement/test_manage.py",
+        "placement/test_worker.py",
+        "placement/why/test_explain.py",
         "reconcile/changes/test_allocations.py",
         "reconcile/changes/test_placement_targets.py",
         "reconcile/collect/test_selected.py",
         "reconcile/collect/test_selected_reading.py",
+        "reconcile/plan/test_order.py",
         "reconcile/plan/test_plan_file.py",
+        "reconcile/runs/test_undo.py",
+        "reconcile/sinks/test_courier.py",
+        "reconcile/sinks/test_process.py",
+        "reconcile/sources/nova/test_specs.py",
+        "reconcile/sources/placement/test_contract.py",
+        "reconcile/sources/placement/test_usages.py",
         "reconcile/watch/test_monitoring.py",
         "test_halves.py",
         "test_wsgi.py",
@@ -74,7 +98,8 @@ def is_quick(item: pytest.Item) -> bool:
     fixtures = set(getattr(item, "fixturenames", ()))
     parameters = getattr(getattr(item, "callspec", None), "params", {})
     named = {value for value in parameters.values() if isinstance(value, str)}
-    return _may_be_quick(path) and not fixtures & SERVERS and not named & KINDS
+    quick = _may_be_quick(path) and not is_long(item)
+    return quick and not fixtures & SERVERS and not named & KINDS
 
 
 def _may_be_quick(path: Path) -> bool:

@@ -36,7 +36,7 @@ class OfFile:
         )
 
 
-@dataclass
+@dataclass(eq=False)
 class Times:
     """The plugin of the process that hears of every test."""
 

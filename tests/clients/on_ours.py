@@ -25,20 +25,33 @@ def ready_database() -> bytes:
 
 
 class Ours(fixtures.Fixture):
-    """What their tests use of upstream's fixture: an address, and a token."""
+    """What their tests use of upstream's fixture: an address, a token, and its configuration."""
 
     token = "admin"
+    db = True
+
+    def __init__(self, **_: object) -> None:
+        """Nova's tests name options of upstream's own."""
 
     def setUp(self) -> None:
         super().setUp()
         file = Path(self.useFixture(fixtures.TempDir()).path) / "placement.sqlite"
         file.write_bytes(ready_database())
-        application = make_app(f"sqlite:///{file}", NOAUTH)
-        self.addCleanup(application.close)
+        self._url = f"sqlite:///{file}"
+        self._settings = dict(NOAUTH)
+        self._application = make_app(self._url, self._settings)
+        self.addCleanup(lambda: self._application.close())
+        self.conf_fixture = self
         self.endpoint = f"http://{uuid.uuid4()}/placement"
-        intercept = RequestsInterceptor(lambda: application, url=self.endpoint)
+        intercept = RequestsInterceptor(lambda: self._application, url=self.endpoint)
         intercept.install_intercept()
         self.addCleanup(intercept.uninstall_intercept)
+
+    def config(self, group: str, **options: object) -> None:
+        """Options that a test sets while the service runs: it is started anew with them."""
+        self._settings[group] = {**self._settings.get(group, {}), **options}
+        self._application.close()
+        self._application = make_app(self._url, self._settings)
 
 
 placement.PlacementFixture = Ours

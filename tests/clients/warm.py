@@ -59,13 +59,15 @@ def main(path: str) -> None:
 
 
 def load() -> ModuleType:
-    """The program, with all that a command of the Placement plugin imports or looks up."""
+    """The program, with all that a command of a plugin for Placement imports or looks up."""
     shell = importlib.import_module("openstackclient.shell")
-    for entry_point in entry_points(group="openstack.placement.v1"):
-        entry_point.load()
+    for group in ("openstack.placement.v1", "openstack.trueup.v1"):
+        for entry_point in entry_points(group=group):
+            entry_point.load()
     importlib.import_module("openstack.connection")
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
-        shell.main(["resource", "provider", "list", "--help"])
+    for command in (["resource", "provider", "list"], ["trueup", "audit"]):
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+            shell.main([*command, "--help"])
     # Each call sets up its own.
     logging.getLogger().handlers.clear()
     return shell

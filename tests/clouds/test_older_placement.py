@@ -6,7 +6,7 @@ import requests
 import sqlalchemy
 
 from tests.cli.running import ROWS, trueup
-from tests.deployment.schemas import upstream_at
+from tests.servers import upstream
 from tests.servers.older import NEWEST
 from tests.servers.placement import placement_server
 from trueup.placement.store import migrations
@@ -46,7 +46,7 @@ ROWS_OF_AN_OLD_LEDGER = (
 def old_ledger(request, fresh_database):
     """A database at a revision: a provider, and a consumer that holds some of it."""
     url = fresh_database("mariadb")
-    upstream_at(url, request.param)
+    upstream.upgrade(url, request.param)
     engine = sqlalchemy.create_engine(url)
     with engine.begin() as connection:
         # Placement's class VCPU has the id 0.

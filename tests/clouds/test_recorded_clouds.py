@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 import requests
@@ -153,7 +154,7 @@ def test_cells_can_be_mapped_by_template(recorded_cloud: Cloud) -> None:
         password=parts.password,
         hostname=parts.host,
         port=parts.port,
-        query="charset=utf8",
+        query=urlencode(parts.query),
     )
 
 

@@ -3,7 +3,6 @@
 
 import os
 import subprocess
-import sys
 import sysconfig
 from pathlib import Path
 from typing import Any
@@ -14,17 +13,6 @@ from sqlalchemy.pool import NullPool
 from tests.servers.upstream import upstream_url
 
 SCRIPTS = Path(sysconfig.get_path("scripts"))
-TO_REVISION = """
-import sys
-from oslo_config import cfg
-from placement import conf, db_api
-from placement.db.sqlalchemy import migration
-options = cfg.ConfigOpts()
-conf.register_opts(options)
-options([], project="placement")
-db_api.configure(options)
-migration.upgrade(sys.argv[1])
-"""
 
 
 def schema_of(url: str) -> dict[str, Any]:
@@ -77,12 +65,6 @@ def upstream_command(script: str, url: str, *words: str) -> subprocess.Completed
 def trueup_command(script: str, url: str, *words: str) -> subprocess.CompletedProcess[str]:
     """Run trueup-manage or trueup-status."""
     return run([str(SCRIPTS / script), *words], url)
-
-
-def upstream_at(url: str, revision: str) -> None:
-    """Upstream's tables, as they were at a revision."""
-    done = run([sys.executable, "-c", TO_REVISION, revision], upstream_url(url))
-    assert done.returncode == 0, done.stderr
 
 
 def run(command: list[str], url: str) -> subprocess.CompletedProcess[str]:

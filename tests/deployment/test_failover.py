@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HAProxy before Galera, configured as the page says, and a writer that dies under load."""
+"""HAProxy before Galera, configured as the page says: a writer dies or freezes under load."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
+import pytest
 from sqlalchemy.engine import URL, make_url
 
 from tests.deployment.claiming import answers_through, check_nothing_is_lost
@@ -30,8 +31,9 @@ def proxied(urls: list[URL]) -> Iterator[URL]:
         skip_without(str(missing))
 
 
-def test_a_writer_that_dies_costs_503_and_no_acknowledged_claim(
-    galera_cluster: GaleraCluster,
+@pytest.mark.parametrize("fate", ["dies", "freezes"])
+def test_a_writer_that_is_gone_costs_503_and_no_acknowledged_claim(
+    galera_cluster: GaleraCluster, fate: str
 ) -> None:
     galera_cluster.settle()
     writer, *others = galera_cluster.nodes
@@ -43,7 +45,13 @@ def test_a_writer_that_dies_costs_503_and_no_acknowledged_claim(
             proxied([node.url for node in nodes]) as proxy,
             closing(make_app(as_text(proxy.set(database=name)), NOAUTH)) as application,
         ):
-            answers = answers_through(application, writer.kill)
-            check_nothing_is_lost(answers, application)
+            try:
+                answers = answers_through(
+                    application, writer.kill if fate == "dies" else writer.freeze
+                )
+                check_nothing_is_lost(answers, application)
+            finally:
+                writer.thaw()
+        writer.kill()
         galera_cluster.restart(writer)
         galera_cluster.settle()

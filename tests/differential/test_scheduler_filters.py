@@ -210,7 +210,8 @@ def node(chance: random.Random) -> Any:
         vcpus_used=3,
         local_gb_used=7,
         free_ram_mb=chance.choice((2048, 5)),
-        free_disk_gb=93,
+        # Empty until nova-compute has reported once: Nova then looks at nothing of the row.
+        free_disk_gb=chance.choice((*[93] * 9, None)),
         disk_available_least=chance.choice((None, 50, 99)),
         cpu_allocation_ratio=4.0,
         ram_allocation_ratio=1.0,

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import Ran
+from tests.clients.conftest import warm_programs as warm_programs  # a fixture
 from trueup.lab.blueprint import LifecycleState
 from trueup.lab.cloud import SmallCloud, small_cloud
 
@@ -32,10 +33,10 @@ def written_clouds_yaml(folder: Path, endpoints: Mapping[str, str]) -> dict[str,
     }
 
 
-def run_client(environment: Mapping[str, str], *words: object) -> Ran:
+def run_client(environment: Mapping[str, str], *words: object, program: Path = OPENSTACK) -> Ran:
     """Run one command line of the client, as its user would."""
     ran = subprocess.run(
-        [OPENSTACK, *map(str, words)],
+        [program, *map(str, words)],
         env=environment,
         capture_output=True,
         text=True,
@@ -63,7 +64,8 @@ def lost(cloud: SmallCloud) -> str:
 
 
 @pytest.fixture(scope="module")
-def openstack(cloud: SmallCloud) -> Client:
+def openstack(cloud: SmallCloud, warm_programs: Path) -> Client:
     """`openstack("trueup", "audit")` runs the client against the cloud."""
     environment = written_clouds_yaml(cloud.folder, {"placement": cloud.placement_url})
-    return lambda *words: run_client(environment, *words)
+    program = warm_programs / "openstack"
+    return lambda *words: run_client(environment, *words, program=program)

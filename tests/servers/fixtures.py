@@ -22,7 +22,7 @@ from tests.servers.emptying import empty, make_ready
 from tests.servers.galera import GaleraCluster, private_galera
 from tests.servers.processes import ProgramMissing
 from tests.servers.skipping import skip_without
-from tests.servers.sources import KINDS, MYSQLCLIENT, VARIABLES, database_server
+from tests.servers.sources import KINDS, MYSQLCLIENT, VARIABLES, WITHOUT_TLS, database_server
 
 
 @pytest.fixture(scope="session")
@@ -116,7 +116,9 @@ def by_mysqlclient(url: str) -> str:
     """The same database of MariaDB by the driver mysqlclient; without it the test is skipped."""
     if find_spec("MySQLdb") is None:
         skip_without("mysqlclient is missing: install the package libmariadb-dev")
-    return as_text(make_url(url).set(drivername=f"mysql+{MYSQLCLIENT}"))
+    of_pymysql = [*WITHOUT_TLS["mariadb"]]
+    by_driver = make_url(url).set(drivername=f"mysql+{MYSQLCLIENT}")
+    return as_text(by_driver.difference_update_query(of_pymysql))
 
 
 def server_or_skip(kind: str) -> Iterator[DatabaseServer]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sqlalchemy.engine import URL
 
-from tests.servers.databases import answers
+from tests.servers.databases import DatabaseServer, answers
 from tests.servers.processes import ServerProgram, find_program, private_folder, serving
 
 PACKAGE = "haproxy"
@@ -19,6 +19,7 @@ CONFIGURATION = Path(__file__).parents[2] / "docs" / "service" / "databases.md"
 def haproxy_before(urls: Sequence[URL]) -> Iterator[URL]:
     """The same account at the proxy's port."""
     program = find_program("haproxy", PACKAGE, "/usr/sbin")
+    DatabaseServer(urls[0]).execute("CREATE USER IF NOT EXISTS haproxy@'%'")
     with private_folder("haproxy", None) as folder:
 
         def command(port: int) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ auth_file = {users}
 pool_mode = {mode}
 default_pool_size = {sessions}
 server_idle_timeout = 1
+server_login_retry = 1
 """
 
 

@@ -14,7 +14,7 @@ from oslo_config import cfg
 from oslo_db.sqlalchemy import enginefacade
 from placement import conf as upstream_conf
 from placement import db_api, deploy, policy
-from placement.db.sqlalchemy import models
+from placement.db.sqlalchemy import migration, models
 from placement.objects import resource_class, trait
 from sqlalchemy.engine import make_url
 from sqlalchemy.pool import NullPool
@@ -43,16 +43,22 @@ class UpstreamApplication:
 @contextlib.contextmanager
 def attached_database(configuration: cfg.ConfigOpts) -> Iterator[None]:
     """Upstream's objects read and write the configured database until the end."""
+    with _connected_to(configuration):
+        # What another database of this process got says nothing about this one.
+        trait._TRAITS_SYNCED = False
+        resource_class._RESOURCE_CLASSES_SYNCED = False
+        deploy.update_database(configuration)
+        yield
+
+
+@contextlib.contextmanager
+def _connected_to(configuration: cfg.ConfigOpts) -> Iterator[None]:
     options = dict(configuration.placement_database.items())
     options.pop("sync_on_startup")
     facade = enginefacade.transaction_context()
     facade.configure(**options)
     restore = db_api.placement_context_manager.patch_factory(facade)
     try:
-        # What another database of this process got says nothing about this one.
-        trait._TRAITS_SYNCED = False
-        resource_class._RESOURCE_CLASSES_SYNCED = False
-        deploy.update_database(configuration)
         yield
     finally:
         facade.writer.get_engine().dispose()
@@ -67,6 +73,12 @@ def create_tables(database_url: str) -> None:
     """Upstream's newest schema in an empty database."""
     engine = sqlalchemy.create_engine(database_url, poolclass=NullPool)
     models.BASE.metadata.create_all(engine)
+
+
+def upgrade(database_url: str, revision: str) -> None:
+    """Upstream's tables, as they were at a revision, in an empty database."""
+    with _connected_to(_configuration(database_url, {})):
+        migration.upgrade(revision)
 
 
 def _configuration(database_url: str, settings: Settings) -> cfg.ConfigOpts:

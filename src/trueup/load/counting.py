@@ -4,15 +4,18 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 
-from trueup.load.lines import Asked
+from trueup.load.lines import Asked, requests_in
 
 # A nova-compute asks for the parts of its own providers, in each of its rounds.
 _PERIODIC = "/resource_providers"
 # Fewer clients tell nothing of what is usual, and fewer requests nothing of a client.
 _CLIENTS_MIN, _REQUESTS_MIN = 3, 50
 _TIMES_USUAL = 4
+# How much of the end of a log is read for a page, and how many rows it has.
+_BYTES_MAX, _ROWS_MAX = 1 << 25, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,24 @@ class Busy:
     client: str
     reads: int
     usual: float
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What the end of a log says: who asks most, what is asked most, and who asks too often."""
+
+    clients: Sequence[Share]
+    routes: Sequence[Share]
+    busy: Sequence[Busy]
+
+
+def load_of(log: Path) -> Load:
+    """The load in the end of a log. Raises OSError."""
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - _BYTES_MAX))
+        asked = list(requests_in(file.read().decode(errors="replace").splitlines()))
+    clients, routes = (shares(asked, [field])[:_ROWS_MAX] for field in ("client", "route"))
+    return Load(clients, routes, list(busy(asked)))
 
 
 def shares(asked: Iterable[Asked], by: Sequence[str]) -> list[Share]:

@@ -90,6 +90,15 @@ def test_the_filters_are_those_of_nova_conf(why, nova_conf):
     assert "At most" in ran.err
 
 
+def test_a_value_that_nova_refuses_is_named(why, nova_conf):
+    known = nova_conf.read_text()
+    nova_conf.write_text(known + "[filter_scheduler]\nmax_instances_per_host = many\n")
+    ran = why()
+    assert (ran.code, "max_instances_per_host" in ran.err) == (ExitCode.USAGE, True), ran.err
+    nova_conf.write_text("[DEFAULT]\nservice_down_time = soon\n" + known)
+    assert why().code == ExitCode.USAGE
+
+
 def test_a_resize_asks_for_another_flavor(small, why):
     size = "'big', '77', 900, 1048576, 9, 0, 0"
     columns = "id, name, flavorid, vcpus, memory_mb, root_gb, ephemeral_gb, swap"

@@ -10,7 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import sqlalchemy
 
-from tests.deployment.schemas import rows_of, schema_of, upstream_at, upstream_command
+from tests.deployment.schemas import rows_of, schema_of, upstream_command
+from tests.servers import upstream
 from trueup.placement.store import migrations, own_tables, schema
 from trueup.placement.store.engine.availability import DatabaseError, reason
 from trueup.placement.store.engine.database import Database
@@ -81,7 +82,7 @@ def test_an_older_database_of_upstreams_is_upgraded(
     kind, revision, fresh_database, opened, of_upstream
 ):
     url = fresh_database(kind)
-    upstream_at(url, revision)
+    upstream.upgrade(url, revision)
     migrations.upgrade(opened(url))
     assert (schema_of(url), rows_of(url)) == of_upstream(kind)
 
@@ -89,14 +90,14 @@ def test_an_older_database_of_upstreams_is_upgraded(
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_database_at_the_newest_revision_is_adopted_as_it_is(kind, fresh_database, opened):
     url = fresh_database(kind)
-    upstream_at(url, "head")
+    upstream.upgrade(url, "head")
     before = schema_of(url), rows_of(url)
     migrations.upgrade(opened(url))
     assert (schema_of(url), rows_of(url)) == before
 
 
 def test_rows_of_an_older_revision_are_kept(database_url, opened):
-    upstream_at(database_url, REVISIONS[2])
+    upstream.upgrade(database_url, REVISIONS[2])
     database = opened(database_url)
     with database.engine.begin() as connection:
         insert = "INSERT INTO consumers (uuid, project_id, user_id, generation) VALUES "
@@ -116,7 +117,7 @@ def test_rows_of_an_older_revision_are_kept(database_url, opened):
     ],
 )
 def test_rows_that_a_revision_cannot_live_with_stop_it(database_url, opened, statement, words):
-    upstream_at(database_url, REVISIONS[0])
+    upstream.upgrade(database_url, REVISIONS[0])
     database = opened(database_url)
     with database.engine.begin() as connection:
         connection.exec_driver_sql(statement)

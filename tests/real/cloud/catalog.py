@@ -37,32 +37,40 @@ SMALL = FlavorSize("small", ram=256, vcpus=2, disk=4, ephemeral=1, swap=512)
 
 def register_services(site: Site, connection: Connection) -> None:
     """An account with its roles, and endpoints, for each service but keystone."""
-    identity = connection.identity
-    project = identity.create_project(name="service", domain_id="default")
-    known = {role.name: role for role in identity.roles()}
-    roles = [known.get(name) or identity.create_role(name=name) for name in ("admin", "service")]
+    connection.identity.create_project(name="service", domain_id="default")
     for name, kind, path in (
         ("placement", "placement", ""),
         ("nova", "compute", "/v2.1"),
         ("glance", "image", ""),
         ("neutron", "network", ""),
     ):
-        user = identity.create_user(
-            name=name,
-            password=site.password,
-            domain_id="default",
-            default_project_id=project.id,
+        register_service(site, connection, name, kind, path)
+
+
+def register_service(
+    site: Site, connection: Connection, name: str, kind: str, path: str = ""
+) -> None:
+    """An account with its roles, and the endpoints."""
+    identity = connection.identity
+    project = identity.find_project("service", ignore_missing=False)
+    user = identity.create_user(
+        name=name,
+        password=site.password,
+        domain_id="default",
+        default_project_id=project.id,
+    )
+    known = {role.name: role for role in identity.roles()}
+    for role in ("admin", "service"):
+        found = known.get(role) or identity.create_role(name=role)
+        identity.assign_project_role_to_user(project, user, found)
+    service = identity.create_service(name=name, type=kind)
+    for interface in INTERFACES:
+        identity.create_endpoint(
+            service_id=service.id,
+            interface=interface,
+            url=site.url(name, path),
+            region_id=REGION,
         )
-        for role in roles:
-            identity.assign_project_role_to_user(project, user, role)
-        service = identity.create_service(name=name, type=kind)
-        for interface in INTERFACES:
-            identity.create_endpoint(
-                service_id=service.id,
-                interface=interface,
-                url=site.url(name, path),
-                region_id=REGION,
-            )
 
 
 def create_what_instances_need(connection: Connection) -> None:

@@ -38,13 +38,14 @@ def as_text(sections: Sections) -> str:
 
 def _files(site: Site) -> dict[str, Sections]:
     nova = {
-        "nova/nova.conf": _nova(site, "controller", "nova") | _nova_databases(site, "nova_cell0"),
+        "nova/nova.conf": nova_sections(site, "controller", "nova")
+        | _nova_databases(site, "nova_cell0"),
     }
     for cell in CELLS:
-        sections = _nova(site, "controller", f"nova_{cell}")
+        sections = nova_sections(site, "controller", f"nova_{cell}")
         nova[f"nova/{cell}.conf"] = sections | _nova_databases(site, f"nova_{cell}")
     for compute, cell in CELL_OF_COMPUTE.items():
-        nova[f"nova/{compute}.conf"] = _nova(site, compute, f"nova_{cell}")
+        nova[f"nova/{compute}.conf"] = nova_sections(site, compute, f"nova_{cell}")
     return {
         "keystone/keystone.conf": _keystone(site),
         "placement/placement.conf": _placement(site),
@@ -54,7 +55,7 @@ def _files(site: Site) -> dict[str, Sections]:
     } | nova
 
 
-def _account(site: Site, user: str) -> dict[str, Any]:
+def account(site: Site, user: str) -> dict[str, Any]:
     return {
         "auth_url": site.identity_url,
         "auth_type": "password",
@@ -67,11 +68,11 @@ def _account(site: Site, user: str) -> dict[str, Any]:
     }
 
 
-def _authentication(site: Site, user: str) -> Sections:
+def authentication(site: Site, user: str) -> Sections:
     """How a service checks the tokens of its callers."""
     required = {"service_token_roles": "service", "service_token_roles_required": True}
     own = {"www_authenticate_uri": site.identity_url}
-    return {"keystone_authtoken": _account(site, user) | own | required}
+    return {"keystone_authtoken": account(site, user) | own | required}
 
 
 def _keystone(site: Site) -> Sections:
@@ -91,7 +92,7 @@ def _placement(site: Site) -> Sections:
     return {
         "placement_database": {"connection": site.database("placement")},
         "api": {"auth_strategy": "keystone"},
-    } | _authentication(site, "placement")
+    } | authentication(site, "placement")
 
 
 def _glance(site: Site) -> Sections:
@@ -107,7 +108,7 @@ def _glance(site: Site) -> Sections:
             "flavor": "keystone",
             "config_file": _PACKAGED / "glance" / "glance-api-paste.ini",
         },
-    } | _authentication(site, "glance")
+    } | authentication(site, "glance")
 
 
 def _neutron(site: Site) -> Sections:
@@ -128,9 +129,9 @@ def _neutron(site: Site) -> Sections:
         "database": {"connection": site.database("neutron")},
         "oslo_concurrency": {"lock_path": site.state("neutron", "locks")},
         "quotas": dict.fromkeys(unlimited, -1),
-        "nova": _account(site, "nova"),
-        "placement": _account(site, "placement"),
-    } | _authentication(site, "neutron")
+        "nova": account(site, "nova"),
+        "placement": account(site, "placement"),
+    } | authentication(site, "neutron")
 
 
 _NETWORKS: Sections = {
@@ -151,7 +152,7 @@ def _nova_databases(site: Site, own: str) -> Sections:
     }
 
 
-def _nova(site: Site, host: str, virtual_host: str) -> Sections:
+def nova_sections(site: Site, host: str, virtual_host: str) -> dict[str, Any]:
     """nova.conf of any Nova service; only those that read databases are told where they are."""
     state = site.state("nova", f"{host}-{virtual_host}")
     for part in ("locks", "instances"):
@@ -186,8 +187,8 @@ def _nova(site: Site, host: str, virtual_host: str) -> Sections:
         "quota": {"driver": "nova.quota.NoopQuotaDriver"},
         "scheduler": {"workers": 1, "max_attempts": 3},
         "conductor": {"workers": 1},
-        "placement": _account(site, "placement") | {"valid_interfaces": "public"},
-        "neutron": _account(site, "neutron") | {"service_metadata_proxy": False},
-        "service_user": _account(site, "nova") | {"send_service_user_token": False},
+        "placement": account(site, "placement") | {"valid_interfaces": "public"},
+        "neutron": account(site, "neutron") | {"service_metadata_proxy": False},
+        "service_user": account(site, "nova") | {"send_service_user_token": False},
         "glance": {"region_name": REGION, "valid_interfaces": "public", "num_retries": 1},
-    } | _authentication(site, "nova")
+    } | authentication(site, "nova")

@@ -12,7 +12,7 @@ from tests.real.cloud.site import CELLS, HOST, MESSAGE_USER, Site
 from tests.servers.processes import find_program
 
 PACKAGE = "rabbitmq-server"
-VIRTUAL_HOSTS = ("nova", "neutron", *(f"nova_{cell}" for cell in CELLS))
+VIRTUAL_HOSTS = ("nova", "neutron", "ironic", *(f"nova_{cell}" for cell in CELLS))
 _DEBIAN = "/usr/lib/rabbitmq/bin/rabbitmq-server"
 _SALT = b"salt"
 

@@ -43,6 +43,7 @@ LISTENERS = (
     "nova",
     "glance",
     "neutron",
+    "ironic",
     "rabbitmq",
     "epmd",
     "erlang",

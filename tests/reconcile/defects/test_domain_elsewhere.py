@@ -40,8 +40,10 @@ def test_a_silent_cell_may_know_better():
     assert "cell2 did not answer" in reason(domain_elsewhere, silent)
 
 
-def test_no_guest_is_ever_stopped_by_a_plan():
-    assert "virsh dominfo" in declined(domain_elsewhere, CLOUD.format("", "running"))
+def test_the_only_guest_is_not_to_be_stopped():
+    words = declined(domain_elsewhere, CLOUD.format("", "running"))
+    assert "do not stop it" in words
+    assert "stop the wrong one" not in words
 
 
 def test_a_deleted_row_in_the_cell_of_that_host_does_not_put_the_guest_there():

@@ -20,6 +20,7 @@ from trueup.cli.terminal.options import (
 from trueup.cli.terminal.progress import complain, say
 from trueup.cli.terminal.usage import with_short_errors
 from trueup.exit_codes import ExitCode, table
+from trueup.load.counting import load_of
 from trueup.placement import why
 from trueup.placement.config import ConfigurationUnusable
 from trueup.placement.page.serving import ListenAt, NotLoopback, serving
@@ -44,8 +45,8 @@ class PageCommand(Command):
             "--log",
             metavar="FILE",
             type=Path,
-            help="the log of the service, to show the searches that found nothing; it has them "
-            "with [trueup] log_empty_searches",
+            help="the log of the service, to show who asks how much, and the searches that found "
+            "nothing; it has them with [trueup] log_empty_searches",
         )
         group = parser.add_argument_group("where")
         group.add_argument(
@@ -91,7 +92,7 @@ class PageCommand(Command):
         at = ListenAt(host, port, arguments.insecure)
         with (
             _until_stopped() as stop,
-            serving(words, arguments.database, at, arguments.log) as served,
+            serving(words, arguments.database, at, arguments.log, load_of) as served,
         ):
             say(f"Serving {origin_of(host, served)}/")
             stop.wait()

@@ -3,7 +3,7 @@
 
 import ipaddress
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -36,7 +36,11 @@ class ListenAt:
 
 @contextmanager
 def serving(
-    words: Sequence[str], database_url: str | None, at: ListenAt, log: Path | None = None
+    words: Sequence[str],
+    database_url: str | None,
+    at: ListenAt,
+    log: Path | None = None,
+    load_of: Callable[[Path], object] | None = None,
 ) -> Iterator[int]:
     """Serve the ledger of placement.conf, or another one, and a log; yields the port.
 
@@ -50,7 +54,7 @@ def serving(
     with closing(why.open_ledger(words, database_url)) as database:
         with why.reading(database) as tx:
             browsing.count_trees(tx)
-        site = Site(database, hosts, version("trueup"), log)
+        site = Site(database, hosts, version("trueup"), log, load_of)
         with server.serving(address, at.port, site.answer) as port:
             yield port
 

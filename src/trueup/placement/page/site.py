@@ -6,7 +6,7 @@ So no other site may load or frame these pages, and a request with an unknown Ho
 refused: a hostile domain may resolve to the loopback interface (DNS rebinding).
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from pathlib import Path
@@ -52,7 +52,9 @@ class Site:
     """The Host headers that are accepted; None accepts all."""
     version: str
     log: Path | None = None
-    """The log of the service, for the searches that found nothing."""
+    """The log of the service, for the searches that found nothing, and for the load."""
+    load_of: Callable[[Path], object] | None = None
+    """Sums up who asks how much, for the template."""
     _asking: Lock = field(default_factory=Lock)
 
     def answer(self, asked: Request) -> Answer:
@@ -93,17 +95,21 @@ class Site:
             case ["why"]:
                 return self._why(values.get("query", ""), values.get("microversion", ""))
             case ["searches"]:
-                return self._searches()
+                found = self._of_log(searches.last_searches)
+                return self._html(
+                    "searches.html", shapes=found, log=self.log, most=searches.SHOWN_MAX
+                )
+            case ["load"]:
+                return self._html("load.html", found=self._of_log(self.load_of), log=self.log)
         raise _NothingToShow(HTTPStatus.NOT_FOUND, "There is no such page.")
 
-    def _searches(self) -> Answer:
+    def _of_log(self, read: Callable[[Path], object] | None) -> object:
+        """What this function reads in the log; None without either."""
         try:
-            found = searches.last_searches(self.log) if self.log else []
+            return read(self.log) if read and self.log else None
         except OSError as error:
             text = f"{self.log} cannot be read: {error.strerror}"
             raise _NothingToShow(HTTPStatus.INTERNAL_SERVER_ERROR, text) from error
-        most = searches.SHOWN_MAX
-        return self._html("searches.html", shapes=found, log=self.log, most=most)
 
     def _trees(self, number: int) -> Answer:
         with why.reading(self.database) as tx:

@@ -50,6 +50,10 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     doubt = whereabouts(instance, facts.record(instance.uuid), facts)
     if doubt and doubt.found:
         return because("correct-host-row", host=doubt.found.host)
+    running = {row.host for row in facts.domains_of[instance.uuid] if row.ours and row.active}
+    if len(running) == 1 and (not instance.host or facts.hypervisor_answered(instance.host)):
+        # SAFETY: to stop "the wrong one" would stop the only one.
+        return because("only-guest", host=running.pop(), nova=instance.host or "no host")
     return because("which-guest-unknown")
 
 

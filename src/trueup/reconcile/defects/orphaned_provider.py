@@ -63,15 +63,16 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
 def _judge(root: Provider, former: Former, facts: Facts) -> Verdict:
     subject, node = Subject("provider", root.uuid), former.node
     cell = facts.cells.get(node.cell, node.cell)
-    if facts.service_of(node.cell, node.host):
-        # SAFETY: a compute service that comes back restores its compute node with this uuid.
-        reason = because("service-still-there", host=node.host)
-        return LeftAlone(subject, root.name, because("node-deleted-but", reason, cell=cell))
+    reason = None
     if node.hypervisor == IRONIC and any(
         row.hypervisor == IRONIC and row.cell == node.cell for row in facts.compute_nodes
     ):
         # SAFETY: Ironic redistributes its nodes when a nova-compute comes or goes.
         reason = because("node-may-be-taken-over", provider=root.uuid)
+    elif facts.service_of(node.cell, node.host):
+        # SAFETY: a compute service that comes back restores its compute node with this uuid.
+        reason = because("service-still-there", host=node.host)
+    if reason:
         return LeftAlone(subject, root.name, because("node-deleted-but", reason, cell=cell))
     evidence: Evidence = {
         "provider": provider_evidence(root),

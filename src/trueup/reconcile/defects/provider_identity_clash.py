@@ -81,12 +81,8 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
         # SAFETY: the provider belongs to a living host, and renaming it would break that host.
         other = owners[0]
         if other.host in other_names(node.host, facts):
-            return because(
-                "one-machine",
-                host=node.host,
-                other=other.host,
-                way_back=way_back(node.host, facts),
-            )
+            way = way_back(node.host, facts)
+            return because("one-machine", way, host=node.host, other=other.host)
         return because(
             "two-nodes-one-name", node=finding.where, host=other.host, cell=facts.cells[other.cell]
         )

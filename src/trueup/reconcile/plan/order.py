@@ -13,6 +13,7 @@ from heapq import heappop, heappush
 
 from trueup.reconcile.facts import Facts
 from trueup.reconcile.reasons import Reason, because, together
+from trueup.reconcile.rules.bare_metal import reserved_in_use
 from trueup.reconcile.steps import (
     AllocationsOf,
     Change,
@@ -141,15 +142,21 @@ class _Room:
     def lacking(self, step: Step) -> Reason | None:
         """What a step lacks, as a reason; or None."""
         missing = self._missing(step_growth(step), _altered([step]))
-        return together(
-            because(
-                "no-room",
-                provider=self._name(uuid),
-                free=max(0, self._capacity(uuid, name) - self._used[uuid, name]),
-                resource_class=name,
-                needs=amount,
+        return together(self._no_room(resource, amount) for resource, amount in missing.items())
+
+    def _no_room(self, resource: Resource, amount: int) -> Reason:
+        uuid, name = resource
+        used = self._used[resource]
+        if not used and (host := reserved_in_use(uuid, name, self._facts)):
+            return because(
+                "node-in-use-reserved", node=self._name(uuid), host=host, resource_class=name
             )
-            for (uuid, name), amount in missing.items()
+        return because(
+            "no-room",
+            provider=self._name(uuid),
+            free=max(0, self._capacity(uuid, name) - used),
+            resource_class=name,
+            needs=amount,
         )
 
     def take(self, step: Step) -> Effect:

@@ -25,6 +25,16 @@ def is_bare_metal_provider(provider: Provider, facts: Facts) -> bool:
     return name.startswith("CUSTOM_") and stock.total == 1
 
 
+def reserved_in_use(uuid: str, resource_class: str, facts: Facts) -> str | None:
+    """The nova-compute that has reserved all of a bare metal node, as for any in use; or None."""
+    metal = [node for node in facts.nodes_by_uuid.get(uuid, ()) if node.hypervisor == IRONIC]
+    provider = facts.providers.get(uuid)
+    stock = provider.inventories.get(resource_class) if provider else None
+    if not metal or stock is None or stock.reserved < stock.total:
+        return None
+    return metal[0].host
+
+
 def is_bare_metal(instance: Instance, facts: Facts) -> bool:
     """Whether an instance is on a bare metal node, by its node, what it holds, or its flavor."""
     nodes = facts.once(_nodes_by_name).get((instance.cell, instance.node or ""), ())
@@ -45,7 +55,8 @@ def node_moved(place: tuple[str, str, str], facts: Facts) -> str | None:
     if any(row.hypervisor == IRONIC for row in former) or (
         not former and provider and is_bare_metal_provider(provider, facts)
     ):
-        return _handover_advice(place, facts)
+        advice = _handover_advice(place, facts)
+        return f"{advice}; if Ironic has the node no more, delete the instance"
     return None
 
 

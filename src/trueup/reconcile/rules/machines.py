@@ -8,10 +8,9 @@ from a machine that answers under any name.
 from collections.abc import Iterator
 
 from trueup.reconcile.facts import ComputeNode, Facts, grouped
-from trueup.reconcile.reasons import because
+from trueup.reconcile.reasons import Reason, because, together
 from trueup.reconcile.rules.bare_metal import IRONIC
 from trueup.reconcile.verdicts import Subject, Unchecked
-from trueup.reconcile.wording import counted
 
 
 def other_names(host: str, facts: Facts) -> tuple[str, ...]:
@@ -38,13 +37,13 @@ def answers(host: str, cell: str, facts: Facts) -> str:
     return ""
 
 
-def way_back(host: str, facts: Facts) -> str:
-    """How a machine gets one name again; "" if it has only one."""
+def way_back(host: str, facts: Facts) -> Reason | None:
+    """How a machine gets one name again; None if it has only one."""
     names = sorted({host, *other_names(host, facts)})
     if len(names) == 1:
-        return ""
+        return None
     old = _first_name(names, facts)
-    return "; ".join(_without(name, old, facts) for name in names if name != old)
+    return together(_without(name, old, facts) for name in names if name != old)
 
 
 def doubled(facts: Facts) -> Iterator[Unchecked]:
@@ -58,21 +57,14 @@ def doubled(facts: Facts) -> Iterator[Unchecked]:
             yield Unchecked(
                 Subject("host", old),
                 old,
-                because(
-                    "two-names-one-machine",
-                    others=others,
-                    proof=proof,
-                    way_back=way_back(host, facts),
-                ),
+                because("two-names-one-machine", proof, way_back(host, facts), others=others),
             )
 
 
-def _without(name: str, old: str, facts: Facts) -> str:
+def _without(name: str, old: str, facts: Facts) -> Reason:
     count = sum(1 for row in facts.alive.values() if row.host == name)
-    first = f"move what Nova has on {name} away ({counted(count, 'instance')}), " if count else ""
-    return (
-        f"{first}give nova-compute there its old name again (`host = {old}` in nova.conf), restart "
-        f"it, and delete the service of {name} (`openstack compute service delete`)"
+    return because(
+        "move-away-then-rename" if count else "rename-back", name=name, old=old, instances=count
     )
 
 
@@ -93,14 +85,14 @@ def _in_scope(names: list[str], facts: Facts) -> bool:
     return facts.hosts_in_scope is None or bool(facts.hosts_in_scope & {*names})
 
 
-def _proof(host: str, other: str, facts: Facts) -> str:
+def _proof(host: str, other: str, facts: Facts) -> Reason:
     nodes = {row.host: row for row in _nodes(facts)}
     first, second = nodes[host], nodes[other]
     if first.uuid and first.uuid == second.uuid:
-        return f"their compute nodes have one uuid, {first.uuid}"
-    where = f" and the address {first.address}" if first.address else ""
-    same = "" if where else ", and their hypervisors run the same domains"
-    return f"their compute nodes have the hypervisor {first.node}{where}{same}"
+        return because("same-node-uuid", uuid=first.uuid)
+    return because(
+        "same-address" if first.address else "same-domains", node=first.node, address=first.address
+    )
 
 
 def _names(facts: Facts) -> dict[str, tuple[str, ...]]:

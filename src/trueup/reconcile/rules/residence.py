@@ -345,7 +345,13 @@ def _stuck(instance: Instance, record: InstanceRecord, facts: Facts) -> Reason |
     if _motion_of_row(instance, record, facts):
         return None
     # As after `openstack server set --state`: both hosts are held until somebody ends this.
-    return because("finished-not-resized", kind=move.kind, vm_state=instance.vm_state)
+    return because(
+        "finished-not-resized",
+        kind=move.kind,
+        vm_state=instance.vm_state,
+        cell=facts.cells[instance.cell],
+        instance=instance.uuid,
+    )
 
 
 def _motion(instance: Instance, record: InstanceRecord, facts: Facts) -> Reason | None:

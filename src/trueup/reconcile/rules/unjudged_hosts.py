@@ -4,8 +4,9 @@
 from collections import Counter
 from collections.abc import Collection, Iterator
 
-from trueup.reconcile.facts import Facts, grouped
+from trueup.reconcile.facts import Facts, as_compared, grouped
 from trueup.reconcile.reasons import because
+from trueup.reconcile.rules.bare_metal import is_bare_metal_provider
 from trueup.reconcile.rules.machines import other_names
 from trueup.reconcile.rules.nodes import (
     Stranger,
@@ -54,6 +55,10 @@ def without_service(facts: Facts) -> Iterator[Unchecked]:
         )
 
 
+def _hosts_of_services(facts: Facts) -> dict[str, str]:
+    return {as_compared(row.host): row.host for row in facts.services if row.host}
+
+
 def providers_of_nobody(facts: Facts) -> Iterator[Unchecked | LeftAlone]:
     """Root providers whose compute node no cell knows, alive or deleted.
 
@@ -63,7 +68,13 @@ def providers_of_nobody(facts: Facts) -> Iterator[Unchecked | LeftAlone]:
     for root in judged_roots(facts) if facts.coverage.complete else ():
         fate = without_node(root, facts)
         subject = Subject("provider", root.uuid)
-        if isinstance(fate, Stranger) and fate.of_nova:
+        served = facts.once(_hosts_of_services).get(as_compared(root.name))
+        if isinstance(fate, Stranger) and served:
+            # SAFETY: whoever deletes it takes it from a host that may run guests.
+            yield Unchecked(subject, root.name, because("provider-of-known-service", host=served))
+        elif isinstance(fate, Stranger) and is_bare_metal_provider(root, facts) and fate.of_nova:
+            yield Unchecked(subject, root.name, because("metal-of-nobody", node=root.uuid))
+        elif isinstance(fate, Stranger) and fate.of_nova:
             held = any(facts.consumers_of.get(row.uuid) for row in facts.trees[root.uuid])
             reason = because(
                 "held-of-gone-host" if held else "provider-of-gone-host", provider=root.uuid

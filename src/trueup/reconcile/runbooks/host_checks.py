@@ -23,7 +23,7 @@ def one_machine(host: str, facts: Facts) -> Iterator[Check]:
     if others := other_names(host, facts):
         yield Check(
             "machine", host, f"it is the same machine as {' and '.join(others)}", Outlook.BLOCKS,
-            way_back(host, facts),
+            way_back(host, facts) or "",
         )  # fmt: skip
 
 

@@ -5,7 +5,8 @@ Only this module of reconcile uses oslo.config.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from difflib import get_close_matches
@@ -285,7 +286,8 @@ def scheduler_of(path: Path) -> tuple[SchedulerOptions, NovaDatabases]:
         section = _SECTIONS.get(field.name, "filter_scheduler")
         kind = _KINDS[type(value)]
         conf.register_opts([kind(field.name, default=value)], group=section)
-        found = conf[section][field.name] if section else conf[field.name]
+        with _readable(files, "nova"):
+            found = conf[section][field.name] if section else conf[field.name]
         read[field.name] = tuple(found) if isinstance(found, list) else found
     options = SchedulerOptions(**read)
     url = _needed(conf, files, "api_database", "connection")
@@ -350,8 +352,23 @@ def _options(conf: cfg.ConfigOpts, databases: Databases) -> CellOptions:
 
 def _load(conf: cfg.ConfigOpts, path: ConfFiles, project: str) -> None:
     files, folders = list(map(str, path.files)), list(map(str, path.folders))
-    try:
+    with _readable(path, project):
         conf([], project=project, default_config_files=files, default_config_dirs=folders)
+        _convert(conf)
+
+
+def _convert(conf: cfg.ConfigOpts) -> None:
+    """Look at every option: a value is converted, and may be refused, when it is asked for."""
+    for section in conf.values():
+        if isinstance(section, Mapping):
+            list(section.values())
+
+
+@contextmanager
+def _readable(path: ConfFiles, project: str) -> Iterator[None]:
+    """Raises SettingsUnreadable if a file, or a value in it, is not what oslo.config expects."""
+    try:
+        yield
     except (cfg.Error, OSError, ValueError) as error:
         reason = str(error).replace("\n", " ")
         raise SettingsUnreadable(str(path), reason, project) from error

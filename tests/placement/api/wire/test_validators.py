@@ -6,14 +6,14 @@ from typing import Any
 
 import jsonschema
 import pytest
+from oslo_utils.uuidutils import is_uuid_like
 
 from tests.placement.api.wire.test_schema import SHAPES
 from trueup.placement.api.versions import V
 from trueup.placement.api.wire.schema import (
-    BODY_FORMATS,
-    QUERY_FORMATS,
     Schema,
     Validator,
+    is_uuid_with_dashes,
     shape_at,
 )
 
@@ -60,9 +60,15 @@ def _near_object(schema: Schema, source: random.Random) -> dict[Any, Any]:
     return made
 
 
-@pytest.mark.parametrize("formats", [BODY_FORMATS, QUERY_FORMATS])
+OF_BODIES, OF_QUERIES = jsonschema.FormatChecker(), jsonschema.FormatChecker()
+OF_BODIES.checks("uuid")(is_uuid_like)
+
+
+@pytest.mark.parametrize(
+    ("formats", "is_uuid"), [(OF_BODIES, is_uuid_like), (OF_QUERIES, is_uuid_with_dashes)]
+)
 @pytest.mark.parametrize("name", SHAPES)
-def test_accepted_content_is_valid_for_jsonschema(name: str, formats: Any) -> None:
+def test_accepted_content_is_valid_for_jsonschema(name: str, formats: Any, is_uuid: Any) -> None:
     checked, _ = SHAPES[name]
     schemas = {
         repr(schema): schema for schema in (shape_at(checked.shape, version) for version in V)
@@ -70,7 +76,7 @@ def test_accepted_content_is_valid_for_jsonschema(name: str, formats: Any) -> No
     source, accepted = random.Random(name), 0
     for schema in schemas.values():
         exact = jsonschema.Draft202012Validator(schema, format_checker=formats)
-        validator = Validator(schema, formats)
+        validator = Validator(schema, is_uuid)
         for _ in range(400):
             content = near(schema, source)
             problem = validator.problem(content)

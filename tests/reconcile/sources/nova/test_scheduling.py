@@ -59,9 +59,18 @@ def test_a_request_without_a_flavor_is_none():
 def test_columns_that_are_broken_or_empty_say_nothing():
     row = SimpleNamespace(**dict.fromkeys(scheduler_nodes.c.keys()))
     row.uuid, row.stats, row.supported_instances, row.disk_available_least = "A", "{", "", 3
+    row.free_disk_gb = 0
     host = host_of(row, "cell", ComputeService("cell", "h", False, None), (), ())
     assert (host.uuid, host.stats, host.supported, host.made_at) == ("a", {}, (), None)
     assert host.attributes["free_disk_mb"] == 0, "not more than the database expects"
+    # Of a row that nova-compute has not completed yet, Nova looks at nothing.
+    row.free_disk_gb, row.stats, row.memory_mb = None, '{"num_instances": 3}', 64
+    new = host_of(row, "cell", ComputeService("cell", "h", False, None), (), ())
+    assert (new.stats, new.attributes["total_usable_ram_mb"], new.attributes["uuid"]) == (
+        {},
+        0,
+        None,
+    )
     for text, pools in ((None, ()), ("{", None), ("[]", None)):
         hardware = SimpleNamespace(numa_topology=None, pci_stats=text)
         assert with_hardware(host, hardware).pools == pools

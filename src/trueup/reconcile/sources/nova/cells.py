@@ -85,6 +85,12 @@ class CellReading:
             noted=self._noted(),
         )
 
+    def services(self) -> tuple[ComputeService, ...]:
+        """Its compute services, also deleted ones."""
+        rows = self._rows(queries.every(self._columns, tables.services), tables.services)
+        computes = (row for row in rows if row.binary == host_rows.COMPUTE)
+        return self._read(self._compute_service, tables.services, computes)
+
     def has_rows(self, *asked: TableClause) -> bool:
         """Whether any of these tables has a row, deleted or not."""
         for table in asked:

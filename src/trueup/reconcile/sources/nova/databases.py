@@ -172,7 +172,7 @@ class NovaDatabases:
         )
 
     def _living(self, cell: NovaCell) -> tuple[ComputeService, ...]:
-        services = self._ask_cell(cell, lambda reading: reading.hosts()).services
+        services = self._ask_cell(cell, lambda reading: reading.services())
         return tuple(service for service in services if not service.deleted)
 
     def _ask_session(

@@ -59,10 +59,6 @@ def services_as_nodes(
     services: Iterable[ComputeService], nodes: Iterable[ComputeNode]
 ) -> tuple[ComputeService, ...]:
     """The same services, with their hosts spelled as their compute nodes spell them."""
-    former_first = sorted(nodes, key=lambda row: not row.deleted)
-    known = {as_compared(row.host): row.host for row in former_first}
-    exact = frozenset(known.values())
-    return tuple(
-        row if row.host in exact else replace(row, host=known.get(as_compared(row.host), row.host))
-        for row in services
-    )
+    living_last = sorted(nodes, key=lambda row: not row.deleted)
+    known = {as_compared(row.host): row.host for row in living_last}
+    return tuple(replace(row, host=known.get(as_compared(row.host), row.host)) for row in services)

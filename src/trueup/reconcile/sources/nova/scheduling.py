@@ -282,6 +282,8 @@ def host_of(
     instances: Iterable[str],
 ) -> SchedulerHost:
     """A row of `compute_nodes`, with other facts about its host."""
+    stats = _json(row.stats, {}) if _is_complete(row) else {}
+    supported = _json(row.supported_instances, []) if _is_complete(row) else []
     return SchedulerHost(
         uuid=str(row.uuid).lower(),
         cell=cell,
@@ -291,15 +293,17 @@ def host_of(
         service=service,
         aggregates=tuple(aggregates),
         made_at=Reader(tables.scheduler_nodes.name, Notes()).moment(row, "created_at"),
-        attributes=_attributes(row),
-        stats=_json(row.stats, {}),
-        supported=tuple(tuple(map(str, triple)) for triple in _json(row.supported_instances, [])),
+        attributes=_attributes(row, stats),
+        stats=stats,
+        supported=tuple(tuple(map(str, triple)) for triple in supported),
         instances=frozenset(instances),
     )
 
 
 def with_hardware(host: SchedulerHost, row: Any) -> SchedulerHost:
     """A host with its NUMA cells and PCI devices, from its row of `compute_nodes`."""
+    if not host.attributes.get("uuid"):
+        return host
     numa = host_topology(Reader(tables.scheduler_hardware.name, Notes()), row)
     return replace(host, numa=numa, pools=_pools(row.pci_stats))
 
@@ -316,12 +320,10 @@ def _pools(text: str | None) -> tuple[Mapping[str, Any], ...] | None:
         return None
 
 
-def _attributes(row: Row) -> dict[str, Any]:
+def _attributes(row: Row, stats: Mapping[str, Any]) -> dict[str, Any]:
     """Attributes that a flavor may name. PARITY: as nova.scheduler.host_manager.HostState."""
     fixed = {
         "uuid": row.uuid,
-        "host": row.host,
-        "nodename": row.hypervisor_hostname,
         "host_ip": row.host_ip,
         "hypervisor_type": row.hypervisor_type,
         "hypervisor_version": row.hypervisor_version,
@@ -334,7 +336,7 @@ def _attributes(row: Row) -> dict[str, Any]:
     free_gb = row.free_disk_gb or 0
     if row.disk_available_least is not None:
         free_gb = min(free_gb, row.disk_available_least)
-    return fixed | {
+    amounts = {
         "total_usable_ram_mb": row.memory_mb,
         "total_usable_disk_gb": row.local_gb,
         "disk_mb_used": (row.local_gb_used or 0) * 1024,
@@ -342,7 +344,18 @@ def _attributes(row: Row) -> dict[str, Any]:
         "free_disk_mb": free_gb * 1024,
         "vcpus_total": row.vcpus,
         "vcpus_used": row.vcpus_used,
+        "num_instances": stats.get("num_instances") or 0,
+        "num_io_ops": stats.get("io_workload") or 0,
+        "failed_builds": stats.get("failed_builds") or 0,
     }
+    if not _is_complete(row):
+        fixed, amounts = dict.fromkeys(fixed), dict.fromkeys(amounts, 0)
+    return {"host": row.host, "nodename": row.hypervisor_hostname} | fixed | amounts
+
+
+def _is_complete(row: Row) -> bool:
+    """PARITY: of a row that nova-compute has not completed yet Nova knows the names only."""
+    return row.free_disk_gb is not None
 
 
 def _json(text: str | None, empty: Any) -> Any:

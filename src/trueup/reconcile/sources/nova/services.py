@@ -26,6 +26,7 @@ class ComputeServices:
         self._adapter = adapter
 
     def row(self, host: str) -> Mapping[str, Any] | None:
+        """The service of a host as Nova shows it, in whatever letters; None if there is none."""
         path = f"/os-services?binary=nova-compute&host={quote(host)}"
         answer = document_of(NOVA, send_request(NOVA, self._adapter, "GET", path, **_VERSION))
         with well_formed(NOVA):
