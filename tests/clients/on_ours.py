@@ -13,6 +13,10 @@ from wsgi_intercept.interceptor import RequestsInterceptor
 from tests.servers.placement import NOAUTH
 from trueup.placement.app import make_app
 
+# As upstream's fixture has it: the tests' account has not the role `service`, which the newer
+# defaults ask of who reshapes.
+OLD_POLICY = {"oslo_policy": {"enforce_new_defaults": False}}
+
 
 # PERF: the tables are made once, and not for each test.
 @functools.cache
@@ -38,7 +42,7 @@ class Ours(fixtures.Fixture):
         file = Path(self.useFixture(fixtures.TempDir()).path) / "placement.sqlite"
         file.write_bytes(ready_database())
         self._url = f"sqlite:///{file}"
-        self._settings = dict(NOAUTH)
+        self._settings = {**NOAUTH, **OLD_POLICY}
         self._application = make_app(self._url, self._settings)
         self.addCleanup(lambda: self._application.close())
         self.conf_fixture = self
