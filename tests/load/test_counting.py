@@ -2,6 +2,7 @@
 """Shares, and who asks abnormally often."""
 
 from pathlib import Path
+from unittest import mock
 
 from tests.placement.client import UUID
 from trueup.load.counting import Busy, Share, busy, load_of, shares
@@ -53,7 +54,7 @@ def test_the_page_shows_who_asks_and_who_asks_too_often(tmp_path: Path) -> None:
     log.write_text("\n".join(lines))
 
     def shown(path: Path | None) -> str:
-        site = Site(None, None, "1", path, load_of)
+        site = Site(None, None, "1", mock.Mock(), log=path, load_of=load_of)
         return site.answer(Request("/load")).content.decode()
 
     page = shown(log)
