@@ -35,6 +35,7 @@ CONSUMERS_SHARE_MAX = 0.01
 _REMEDIES = {defect.NAME: defect.remedy for defect in DEFECTS}
 
 # The steps for a finding, or why there are none; None: this plan is not about it.
+Decision = Literal["never", "approval", "ask", "automatic"]
 Remedy = Callable[[Finding, Facts], tuple[Step, ...] | Reason | None]
 
 _NOTHING_UNREAD: Mapping[str, str] = {}
@@ -95,7 +96,7 @@ class Ruling:
     `approvals` is how many persons have to approve the step.
     """
 
-    decision: Literal["never", "approval", "ask", "automatic"]
+    decision: Decision
     rule: str
     policy: str
     approvals: int = 0

@@ -125,7 +125,7 @@ class Database:
         try:
             self._engine = _read_only_engine(_url(url, source), seconds)
             self.address = make_url(url).render_as_string(hide_password=True)
-        except (ImportError, NoSuchModuleError, ArgumentError) as error:
+        except (ImportError, NoSuchModuleError, ArgumentError, ValueError) as error:
             raise DatabaseUnusable(source, str(error)) from error
 
     def ask(self, fetch: Callable[["Session"], Fetched]) -> Fetched:
@@ -300,7 +300,8 @@ def _conditions(query: Select[Any]) -> tuple[ColumnElement[bool], ...]:
 def _url(text: str, source: str) -> URL:
     try:
         url = make_url(text)
-    except ArgumentError as error:
+    except (ArgumentError, ValueError) as error:
+        # SQLAlchemy raises ValueError for a port that is no number.
         raise DatabaseUnusable(source, "its connection is not a database URL") from error
     return url.set(drivername=_DRIVERS.get(url.drivername, url.drivername))
 

@@ -74,6 +74,9 @@ def test_a_reason_is_one_line():
     assert "\n" not in availability.reason(error)
 
 
-def test_an_invalid_url_is_unusable():
+@pytest.mark.parametrize(
+    "url", ["nonsense", "mysql+pymysql+pymysql://host/ledger", "mysql+pymysql://host:port/ledger"]
+)
+def test_an_invalid_url_is_unusable(url):
     with pytest.raises(availability.UrlUnusable, match="cannot be used"):
-        availability.open_database("nonsense", DatabaseOptions())
+        availability.open_database(url, DatabaseOptions())

@@ -119,7 +119,17 @@ def test_what_is_no_database_does_not_answer(small):
     assert "\n" not in silent.value.reason
 
 
-@pytest.mark.parametrize("url", ["", "not a url", "nosuch://host/nova", "mysql+nosuch://host/nova"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "not a url",
+        "nosuch://host/nova",
+        "mysql+nosuch://host/nova",
+        "mysql+pymysql+pymysql://host/nova",
+        "mysql+pymysql://host:port/nova",
+    ],
+)
 def test_a_url_that_no_driver_can_open_is_refused_by_name(url):
     with pytest.raises(DatabaseUnusable) as refused:
         NovaDatabases(url, None)

@@ -37,7 +37,8 @@ def open_database(url: str, options: DatabaseOptions) -> Database:
         raise UrlUnusable(
             f"the driver '{error.name}' is not installed: pip install 'trueup[all]'"
         ) from error
-    except (ArgumentError, NoSuchModuleError) as error:
+    except (ArgumentError, NoSuchModuleError, ValueError) as error:
+        # SQLAlchemy raises ValueError for a port that is no number, and for two drivers.
         raise UrlUnusable(f"the URL of the database cannot be used: {error}") from error
 
 
