@@ -34,10 +34,6 @@ class Ran:
     def json(self) -> Any:
         return json.loads(self.out)
 
-    def steps(self) -> Any:
-        """The rows of a plan or a run."""
-        return self.json()["steps"]
-
 
 def trueup(*words: object) -> Ran:
     """Run one command line."""

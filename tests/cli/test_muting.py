@@ -45,8 +45,8 @@ def test_nothing_is_planned_for_it(path, finding, tmp_path):
     mute(path, finding, "--for", "2w", "--reason", "known")
     words = ("--interval", 0.01, "-f", "json")
     ran = trueup("plan", "--acknowledged", path, *words)
-    assert ran.steps()
-    assert "orphaned-allocation" not in {row["Because"] for row in ran.steps()}
+    assert ran.json()
+    assert "orphaned-allocation" not in {row["Because"] for row in ran.json()}
 
 
 def test_when_all_is_muted_the_code_is_0(path, finding, nova_conf):

@@ -30,7 +30,7 @@ def test_an_audit_and_a_plan_are_of_what_is_selected(small, nova_conf, tmp_path)
     consumer = small.consumer("missing-allocation")
     assert subjects("--instance", consumer) == {consumer}
     plan = trueup("plan", "--interval", 0.01, "--instance", consumer, "-f", "json")
-    assert [row["Subject"] for row in plan.steps()] == [consumer]
+    assert [row["Subject"] for row in plan.json()] == [consumer]
 
 
 def test_a_snapshot_may_be_of_a_selection_and_a_selection_of_a_snapshot(small, nova_conf, tmp_path):

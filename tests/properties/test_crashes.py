@@ -70,7 +70,7 @@ def plan_anew(cloud: lab.SmallCloud, tmp_path: Path) -> Path:
     ran = trueup(
         "plan", "--nova-conf", cloud.nova_conf, "--interval", 0.01, "--out", path, "-f", "json"
     )
-    assert len(ran.steps()) == 6, ran.err
+    assert len(ran.json()) == 6, ran.err
     return path
 
 

@@ -4,12 +4,12 @@
 import argparse
 import json
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import yaml
 
-from trueup.cli.verb import Labelled, Verb
+from trueup.cli.verb import Verb
 
 FORMAT = 1
 _DOCUMENTS = ("json", "yaml")
@@ -38,31 +38,3 @@ class DocumentVerb(Verb):
         indent = None if parsed_args.noindent else 2
         self.app.stdout.write(json.dumps(document, indent=indent, ensure_ascii=False) + "\n")
         return 0
-
-
-class StepsVerb(DocumentVerb):
-    """Its document has the rows of its table as `steps`, its run, and what one may do next."""
-
-    run_name = ""
-    next_commands: Sequence[Mapping[str, Any]] = ()
-    _rows: Sequence[Mapping[str, Any]] = ()
-
-    def document(self) -> Mapping[str, Any]:
-        return {
-            "format": FORMAT,
-            "run": self.run_name or None,
-            "steps": self._rows,
-            "next": list(self.next_commands),
-        }
-
-    def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, rows: Any) -> int:
-        rows = list(rows)
-        self._rows = [
-            {name: _plain(cell) for name, cell in zip(column_names, row, strict=True)}
-            for row in rows
-        ]
-        return super().produce_output(parsed_args, column_names, rows)
-
-
-def _plain(cell: Any) -> Any:
-    return cell.machine_readable() if isinstance(cell, Labelled) else cell

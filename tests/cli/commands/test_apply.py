@@ -25,7 +25,7 @@ from trueup.reconcile.verdicts.acknowledgement_file import add
 def test_a_plan_is_written_with_a_journal(small, plan_file, state):
     ran = trueup("apply", plan_file, "-f", "json")
     assert ran.code == 0
-    assert {row["Result"] for row in ran.steps()} == {"done"}
+    assert {row["Result"] for row in ran.json()} == {"done"}
     [journal] = runs(state)
     assert journal.finished
     assert f"Run {journal.run}: 4 steps done, 0 refused." in ran.err
@@ -46,7 +46,7 @@ def test_refused_steps_give_their_code_and_their_reasons(small, plan_file):
     small.change_instance("wrong-provider", task_state="migrating")
     ran = trueup("apply", plan_file, "-f", "json")
     assert ran.code == 4
-    [refused] = [row for row in ran.steps() if row["Result"] == "refused"]
+    [refused] = [row for row in ran.json() if row["Result"] == "refused"]
     assert refused["Reason"] == "the instance's task state was none, it is migrating"
     assert "3 steps done, 1 refused" in ran.err
 
@@ -85,7 +85,7 @@ def test_what_was_refused_is_planned_again_and_applied(small, plan_file):
     rewritten(small, small.consumer("wrong-provider"))
     ran = trueup("apply", plan_file, "--replan", 0.01, "-f", "json")
     assert ran.code == 0
-    assert sorted(row["Result"] for row in ran.steps()) == ["done"] * 4 + ["refused"]
+    assert sorted(row["Result"] for row in ran.json()) == ["done"] * 4 + ["refused"]
     assert "1 step for 1 finding." in ran.err
     assert small.plan().steps == ()
 
@@ -94,7 +94,7 @@ def test_what_is_refused_and_not_planned_again_is_not_forgotten(small, plan_file
     small.change_instance("wrong-provider", task_state="migrating")
     small.change_instance("missing-allocation", updated_at="2020-01-01 12:00:00")
     ran = trueup("apply", plan_file, "--replan", 0.01, "-f", "json")
-    assert sorted(row["Result"] for row in ran.steps()) == ["done"] * 3 + ["refused"] * 2
+    assert sorted(row["Result"] for row in ran.json()) == ["done"] * 3 + ["refused"] * 2
     assert "1 step for 1 finding." in ran.err
     assert ran.code == 4
 
@@ -121,7 +121,7 @@ def test_a_refused_step_is_planned_again_by_the_options_of_its_plan(small, nova_
     assert load(path).options == AuditOptions(10, (muted,))
     rewritten(small, deleted)
     ran = trueup("apply", path, "--replan", 0.01, "-f", "json")
-    assert [row["Result"] for row in ran.steps()] == ["refused", "done"], ran.err
+    assert [row["Result"] for row in ran.json()] == ["refused", "done"], ran.err
     assert ran.code == 0
 
 
@@ -136,7 +136,7 @@ def test_nobody_has_seen_a_plan_for_another_finding(small, plan_file):
     assert small.call("PUT", f"/allocations/{consumer}", body).status_code == 204
     ran = trueup("apply", plan_file, "--replan", 0.01, "-f", "json")
     assert ran.code == 4
-    [refused] = [row for row in ran.steps() if row["Result"] == "refused"]
+    [refused] = [row for row in ran.json() if row["Result"] == "refused"]
     assert refused["Subject"] == consumer
     assert list(small.holding(consumer)["allocations"]) == [provider]
 
@@ -158,8 +158,8 @@ def test_what_is_no_longer_as_the_run_left_it_is_refused_by_name(small, plan_fil
         backup.backup(ledger)
     ran = trueup("apply", plan_file, "-f", "json")
     assert ran.code == 4
-    assert {row["Result"] for row in ran.steps()} == {"refused"}
-    assert {row["Reason"] for row in ran.steps()} == {
+    assert {row["Result"] for row in ran.json()} == {"refused"}
+    assert {row["Reason"] for row in ran.json()} == {
         "this run wrote it before, and its allocations are not as it left them: another client "
         "has written since, or the service was restored from a backup"
     }
@@ -171,7 +171,7 @@ def test_what_is_left_after_the_write_is_told(small, plan_file, monkeypatch):
     """As where a write does not change what the audit compares."""
     monkeypatch.setattr(changes, "write", lambda change, *_: Reply(True, version=change.version))
     ran = trueup("apply", plan_file, "-f", "json")
-    assert [row["Result"] for row in ran.steps()] == ["done"] * 4
+    assert [row["Result"] for row in ran.json()] == ["done"] * 4
     assert ran.code == 3
     assert ran.err.count("Found again after the write: ") == 4
 
@@ -204,7 +204,7 @@ def test_a_plan_without_steps_says_so_each_time(small, plan_file, tmp_path, stat
 def test_steps_are_written_side_by_side(small, plan_file):
     ran = trueup("apply", plan_file, "--concurrency", 4, "--rate", 1000, "-f", "json")
     assert ran.code == 0
-    assert [row["Result"] for row in ran.steps()] == ["done"] * 4
+    assert [row["Result"] for row in ran.json()] == ["done"] * 4
     assert small.plan().steps == ()
 
 
@@ -227,8 +227,8 @@ def test_only_what_is_released_is_written(small, plan_file):
     before = small.ledger()["allocations"]
     ran = trueup("apply", plan_file, "--only-releases", "-f", "json")
     assert ran.code == 0
-    assert {row["Because"] for row in ran.steps()} == {"evacuation-residue", "orphaned-allocation"}
+    assert {row["Because"] for row in ran.json()} == {"evacuation-residue", "orphaned-allocation"}
     after = small.ledger()["allocations"]
     assert all(before[consumer] for consumer in after)
     ran = trueup("apply", plan_file, "--only", "missing-allocation", "-f", "json")
-    assert len(ran.steps()) == 1
+    assert len(ran.json()) == 1

@@ -139,7 +139,7 @@ def test_a_part_of_an_approved_plan_is_approved(plan_file, signers):
     trueup("approve", plan_file, "--key", signers.key("alice"))
     words = ("--policy", signers.require(1), "--only", "orphaned-allocation", "-f", "json")
     ran = trueup("apply", plan_file, *words)
-    assert (ran.code, len(ran.steps())) == (0, 1), ran.err
+    assert (ran.code, len(ran.json())) == (0, 1), ran.err
 
 
 def test_a_key_that_cannot_be_used_is_said(plan_file, tmp_path):

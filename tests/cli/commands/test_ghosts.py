@@ -119,7 +119,7 @@ def test_a_guest_that_starts_after_the_plan_is_left(ghosts, small, libvirtd, tmp
     asked = ("--libvirt", EMPTY, "--libvirt-uri", f"compute-01={libvirtd}")
     applied = trueup("apply", path, *asked, "-f", "json")
     assert applied.code == 4
-    refused = {one["Subject"]: one["Reason"] for one in applied.steps()}
+    refused = {one["Subject"]: one["Reason"] for one in applied.json()}
     assert refused == {
         f"{ghost}@compute-01": "the domain on compute-01 was shut off, it is running",
         ghost: f"it needs domain:{ghost}@compute-01, which is not done",

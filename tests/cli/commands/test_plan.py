@@ -13,7 +13,7 @@ from trueup.reconcile.plan.plan_file import load
 
 
 def consumers(ran) -> set[str]:
-    return {row["Subject"] for row in ran.steps()}
+    return {row["Subject"] for row in ran.json()}
 
 
 def test_a_plan_has_a_step_for_each_finding_and_changes_nothing(small, nova_conf, tmp_path):
@@ -34,7 +34,7 @@ def test_without_a_file_the_plan_is_only_shown(small, nova_conf):
 
 
 def test_providers_are_told_by_name(small, nova_conf):
-    rows = trueup("plan", "--interval", 0.01, "-f", "json").steps()
+    rows = trueup("plan", "--interval", 0.01, "-f", "json").json()
     names = {row["name"] for row in small.sql("placement", "SELECT name FROM resource_providers")}
     reported = {name for row in rows for side in ("Before", "After") for name in row[side]}
     assert reported
@@ -68,14 +68,14 @@ def test_a_first_look_of_long_ago_is_not_waited_for(nova_conf, tmp_path, monkeyp
     audit_file.save(replace(kept, taken_at=kept.taken_at - timedelta(hours=1)), look)
     ran = trueup("plan", "--first", look, "--interval", 3000, "-f", "json")
     assert ran.code == 3
-    assert len(ran.steps()) == 4
+    assert len(ran.json()) == 4
 
 
 def test_nothing_wrong_is_nothing_to_wait_for(plan_file, tmp_path):
     assert trueup("apply", plan_file).code == 0
     path = tmp_path / "empty.json"
     ran = trueup("plan", "--interval", 3000, "--out", path, "-f", "json")
-    assert (ran.code, ran.steps()) == (0, [])
+    assert (ran.code, ran.json()) == (0, [])
     assert load(path).steps == ()
     assert "Next" not in ran.err
 
@@ -84,7 +84,7 @@ def test_incomplete_evidence_gives_its_code_and_releases_nothing(small, nova_con
     (small.folder / "nova_cell0.sqlite").unlink()
     ran = trueup("plan", "--interval", 0.01, "-f", "json")
     assert ran.code == 5
-    assert {row["Because"] for row in ran.steps()} == {"missing-allocation"}
+    assert {row["Because"] for row in ran.json()} == {"missing-allocation"}
 
 
 def test_a_plan_above_the_limit_says_so_beforehand(tmp_path, monkeypatch):

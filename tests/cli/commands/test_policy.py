@@ -41,7 +41,7 @@ def test_a_plan_has_only_what_may_be_written_and_says_which_rule_decides(
 ):
     path, named = tmp_path / "plan.json", ("--policy", policy(ORPHANS.format("automatic")))
     ran = trueup("plan", "--interval", 0.01, "--out", path, *named, "-f", "json")
-    assert [row["Because"] for row in ran.steps()] == ["orphaned-allocation"]
+    assert [row["Because"] for row in ran.json()] == ["orphaned-allocation"]
     assert "default of" in ran.err
     [ruling] = load(path).rulings.values()
     assert (ruling.decision, ruling.rule) == ("automatic", "rule 1 (orphans)")

@@ -46,7 +46,7 @@ def test_a_class_without_an_inventory_cannot_be_given_back(small, nova_conf, tmp
     assert words.endswith("which has no inventory of it, and Placement takes no such amount.")
     assert trueup("apply", path).code in (0, 4)
     undone = trueup("undo", load(path).id, "-f", "json")
-    [refused] = [row for row in undone.steps() if row["Subject"] == consumer]
+    [refused] = [row for row in undone.json() if row["Subject"] == consumer]
     assert refused["Result"] == "refused"
 
 
@@ -69,6 +69,6 @@ def test_a_ledger_with_an_amount_below_one_is_not_rehearsed(small, nova_conf, tm
     assert trueup("apply", path).code == 0
     undone = trueup("undo", load(path).id, "-f", "json")
     assert undone.code == 4
-    [refused] = [row for row in undone.steps() if row["Result"] == "refused"]
+    [refused] = [row for row in undone.json() if row["Result"] == "refused"]
     assert refused["Subject"] == consumer
     assert "less than the minimum" in refused["Reason"]

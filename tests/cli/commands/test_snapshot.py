@@ -79,12 +79,12 @@ def test_a_plan_of_a_snapshot_is_applied_by_what_the_cloud_says_now(small, nova_
     words = ("plan", "--first", first, "--interval", 0.01, "-f", "json")
     kept = trueup(*words, "--from", file, "--out", out)
     assert kept.code == 3
-    assert kept.steps() == trueup(*words).steps()
+    assert kept.json() == trueup(*words).json()
     changed = small.consumer("orphaned-allocation")
     cell = f"nova_{small.planted['orphaned-allocation'].cell}"
     small.sql(cell, "UPDATE instances SET deleted = 0 WHERE uuid = ?", changed)
     applied = trueup("apply", out, "-f", "json")
-    refused = {row["Subject"] for row in applied.steps() if row["Result"] == "refused"}
+    refused = {row["Subject"] for row in applied.json() if row["Result"] == "refused"}
     assert (applied.code, refused) == (4, {changed})
 
 

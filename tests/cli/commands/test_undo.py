@@ -26,7 +26,7 @@ def test_what_a_run_changed_is_given_back(small, plan_file):
     trueup("apply", plan_file)
     ran = trueup("undo", load(plan_file).id, "-f", "json")
     assert ran.code == 0
-    assert [row["Result"] for row in ran.steps()] == ["done"] * 4
+    assert [row["Result"] for row in ran.json()] == ["done"] * 4
     assert small.ledger() == before
 
 
@@ -89,7 +89,7 @@ def test_what_changed_since_is_refused_by_name(small, run):
     small.call("DELETE", f"/allocations/{released}")
     ran = trueup("undo", run, "-f", "json")
     assert ran.code == 4
-    [refused] = [row for row in ran.steps() if row["Result"] == "refused"]
+    [refused] = [row for row in ran.json() if row["Result"] == "refused"]
     assert refused["Subject"] == released
     assert refused["Reason"].startswith("its allocations are not what they were")
     assert "PLAN" not in ran.err, "an undo has no plan to make anew"
@@ -115,7 +115,7 @@ def test_a_run_of_another_cloud_is_refused(small, run):
 def test_one_step_is_taken_back(small, run):
     rows = trueup("journal", run, "-f", "json").json()
     ran = trueup("undo", run, "--step", 2, "-f", "json")
-    assert [row["Subject"] for row in ran.steps()] == [rows[1]["Subject"]]
+    assert [row["Subject"] for row in ran.json()] == [rows[1]["Subject"]]
     again = trueup("journal", run, "-f", "json").json()
     assert [row["Result"] for row in again] == ["done", "taken back", "done", "done"]
     refused = trueup("undo", run, "--step", 2)
@@ -149,7 +149,7 @@ def test_a_step_that_was_written_in_part_is_taken_back_in_table_and_journal(
     small.write(first)
     ran = trueup("undo", plan.id, "-f", "json")
     assert ran.code == 0
-    [row] = ran.steps()
+    [row] = ran.json()
     words = "interrupted; what was written of it is taken back"
     assert (row["Result"], row["Reason"]) == ("done", words)
     assert f"Step {merged.id} was written in part: {words}." in ran.err
@@ -167,7 +167,7 @@ def test_what_may_still_come_counts_beside_what_was_taken_back(small, plan_file,
             journal.intend(step)
     small.write(first)
     ran = trueup("undo", plan.id, "-f", "json")
-    assert [row["Result"] for row in ran.steps()] == ["done"]
+    assert [row["Result"] for row in ran.json()] == ["done"]
     assert ran.code == 4
     assert f"Step {second.id} was about to be written" in ran.err
 
@@ -195,7 +195,7 @@ def test_what_may_be_somebody_elses_work_is_left_in_place_and_told(small, plan_f
         journal.record(replace(journal.outcome_of(first), contested=True))
     ran = trueup("undo", plan.id, "-f", "json")
     assert ran.code == 4
-    assert [row["Result"] for row in ran.steps()] == ["done"] * 3
+    assert [row["Result"] for row in ran.json()] == ["done"] * 3
     assert f"Step {first.id} is left in place: it may be somebody else's work." in ran.err
     ran = trueup("undo", plan.id)
     assert ran.code == 4
@@ -203,21 +203,3 @@ def test_what_may_be_somebody_elses_work_is_left_in_place_and_told(small, plan_f
     assert trueup("undo", plan.id, "--step", first.id).code == 0
     assert small.ledger() == before
     assert trueup("undo", plan.id).code == 0
-
-
-def commands_of(ran) -> list[str]:
-    return [row["command"] for row in ran.json()["next"]]
-
-
-def test_programs_get_the_next_commands_of_a_plan_a_run_and_an_undo(small, nova_conf, tmp_path):
-    path = tmp_path / "a plan.json"
-    planned = trueup("plan", "--interval", 0.01, "--out", path, "-f", "json")
-    assert commands_of(planned)[-1] == f"trueup apply '{path}'"
-    applied = trueup("apply", path, "-f", "json")
-    run = applied.json()["run"]
-    every = ["trueup journal {}", "trueup verify {}", "trueup undo {}"]
-    assert commands_of(applied) == [command.format(run) for command in every]
-    undone = trueup("undo", run, "-f", "json")
-    assert commands_of(undone)[0] == f"trueup journal {undone.json()['run']}"
-    nothing = trueup("undo", run, "-f", "json")
-    assert (nothing.json()["run"], commands_of(nothing)) == (None, [])

@@ -128,8 +128,6 @@ class Trueup:
         sources = self.sources if words[0] in READS_FACTS else ()
         done = self._program(*words, *sources, *form, expected=expected)
         rows = json.loads(done.stdout) if done.stdout.strip() else []
-        if words[0] in ("plan", "apply", "undo"):
-            rows = rows["steps"]
         return Answer(done.returncode, rows, done.stderr)
 
     def _program(self, *words: str, expected: tuple[int, ...]) -> subprocess.CompletedProcess[str]:

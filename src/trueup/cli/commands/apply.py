@@ -2,14 +2,11 @@
 """trueup apply: write a plan, step by step, each guarded and each in the journal."""
 
 import argparse
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from shlex import quote
-from typing import Any
 
-from trueup.cli.documents import StepsVerb
 from trueup.cli.driving import Driven, Driver, code_of_all
 from trueup.cli.outcomes import (
     AGE_MAX_HOURS,
@@ -35,17 +32,14 @@ from trueup.reconcile.plan.plan_file import load
 from trueup.reconcile.plan.policy import ApprovalTerms
 from trueup.reconcile.plan.policy_file import InForce, in_force
 from trueup.reconcile.plan.rulings import obeying, permitted, refuse_closed, rulings_of
-from trueup.reconcile.report.audit_document import next_command
-from trueup.reconcile.report.run_messages import next_commands
 from trueup.reconcile.report.tables import OUTCOME_COLUMNS, Table, outcome_table
 from trueup.reconcile.runs import INTERVAL_SECONDS, observer_of, plan_again
 from trueup.reconcile.runs.approvals import approvals_of, own_accounts, signed
 from trueup.reconcile.runs.journal import Approval, StepOutcome
-from trueup.reconcile.runs.journals import read
 from trueup.reconcile.verdicts import Finding
 
 
-class ApplyCommand(StepsVerb, CloudVerb):
+class ApplyCommand(CloudVerb):
     """Write the steps of a plan. Apply the same plan again to continue after an interruption."""
 
     COLUMNS = OUTCOME_COLUMNS
@@ -119,12 +113,6 @@ class ApplyCommand(StepsVerb, CloudVerb):
                 if arguments.replan and (findings := _refused(plan, ended[0].outcomes)):
                     ended += self._again(plan, findings, driver, arguments)
         self.exit_code = code_of_all(*ended)
-        if run := ended[-1].run:
-            self.run_name = run
-            self.next_commands = [
-                *next_commands(read(run, arguments.state_dir)),
-                *_again(arguments.plan, ended[-1]),
-            ]
         return outcome_table((outcome for run in ended for outcome in run.outcomes), plan.names)
 
     def _again(
@@ -174,15 +162,6 @@ def _approvals(
 
 def _nobody_approved() -> OptionRefused:
     return OptionRefused("--replan", "nobody has approved a plan that is made anew; plan again")
-
-
-def _again(path: Path, ended: Driven) -> Iterator[Mapping[str, Any]]:
-    """What one may do about steps that are not done, as command lines."""
-    results = {outcome.result for _, outcome in ended.outcomes}
-    if "unknown" in results:
-        yield next_command("find out what became of each step", f"trueup apply {quote(str(path))}")
-    if "refused" in results:
-        yield next_command("try refused steps again", f"trueup apply {quote(str(path))} --replan")
 
 
 def _applied(plan: Plan, driver: Driver, arguments: argparse.Namespace) -> Driven:

@@ -2,14 +2,10 @@
 """trueup plan: what would be written, as a file to read and apply."""
 
 import argparse
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from shlex import quote
-from typing import Any
 
-from trueup.cli.documents import StepsVerb
 from trueup.cli.judging import add_audit_options, audit_options, summarize, verdict
 from trueup.cli.outcomes import (
     add_interval_option,
@@ -28,13 +24,12 @@ from trueup.reconcile.plan import narrowed
 from trueup.reconcile.plan.plan_file import save
 from trueup.reconcile.plan.policy_file import in_force
 from trueup.reconcile.plan.rulings import obeying
-from trueup.reconcile.report.audit_document import next_command
 from trueup.reconcile.report.tables import PLAN_COLUMNS, Table, plan_table
 from trueup.reconcile.runs import Observer, Planned, plan, plan_of_facts
 from trueup.reconcile.wording import counted
 
 
-class PlanCommand(StepsVerb, FactsVerb):
+class PlanCommand(FactsVerb):
     """Observe twice, and plan a guarded step for every finding that both observations have."""
 
     COLUMNS = PLAN_COLUMNS
@@ -76,7 +71,6 @@ class PlanCommand(StepsVerb, FactsVerb):
         _warn_of_short(interval, planned)
         _tell_unconfirmed(planned)
         _announce(planned, arguments.out)
-        self.next_commands = _next(planned, arguments.out)
         self.exit_code = verdict(planned.second.audit, bool(planned.plan.steps))
         return plan_table(planned.plan)
 
@@ -125,19 +119,6 @@ def _tell_unconfirmed(planned: Planned) -> None:
             f"{counted(len(new), 'finding')} without a step: the first observation does not have "
             "the same. Plan again; both observations must be of one cloud, read in the same way."
         )
-
-
-def _next(planned: Planned, path: Path | None) -> list[Mapping[str, Any]]:
-    """What one may do with the plan, as command lines."""
-    if not planned.plan.steps:
-        return []
-    if path is None:
-        return [next_command("keep the plan", "trueup plan --out plan.json")]
-    return [
-        next_command("read it", f"trueup plan show {quote(str(path))}"),
-        next_command("rehearse it", f"trueup rehearse {quote(str(path))}"),
-        next_command("apply it", f"trueup apply {quote(str(path))}"),
-    ]
 
 
 def _announce(planned: Planned, path: Path | None) -> None:

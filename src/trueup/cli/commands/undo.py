@@ -3,7 +3,6 @@
 
 import argparse
 
-from trueup.cli.documents import StepsVerb
 from trueup.cli.driving import Driver
 from trueup.cli.outcomes import (
     add_limit_option,
@@ -15,13 +14,12 @@ from trueup.cli.outcomes import (
 from trueup.cli.terminal.progress import progress
 from trueup.cli.trail import trail_of
 from trueup.cli.verb import CloudVerb, add_state_option
-from trueup.reconcile.report.run_messages import next_commands
 from trueup.reconcile.report.tables import OUTCOME_COLUMNS, Table, outcome_table
 from trueup.reconcile.runs import Chosen
 from trueup.reconcile.runs.journals import read
 
 
-class UndoCommand(StepsVerb, CloudVerb):
+class UndoCommand(CloudVerb):
     """Take back the steps of a run; a step whose target has changed since is refused by name."""
 
     COLUMNS = OUTCOME_COLUMNS
@@ -51,8 +49,5 @@ class UndoCommand(StepsVerb, CloudVerb):
         with self.cloud(arguments) as cloud, progress() as report:
             driver = Driver(cloud, folder, report, pace_of(arguments), trail=trail)
             ended = driver.take_back(arguments.run, chosen)
-            if ended.run:
-                self.run_name = ended.run
-                self.next_commands = next_commands(read(ended.run, folder))
         self.exit_code = ended.code
         return outcome_table(ended.outcomes, journal.plan.names)
