@@ -2,7 +2,6 @@
 """Muting: a finding is acknowledged in the operator's file, for some days and with a reason."""
 
 import argparse
-import getpass
 import re
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from trueup.cli.judging import acknowledged_file, audit_options
 from trueup.cli.terminal.options import OptionRefused
+from trueup.reconcile.account import user_name
 from trueup.reconcile.audit import Audit, answered
 from trueup.reconcile.files import refuse_unwritable
 from trueup.reconcile.verdicts import Acknowledgement, AuditOptions
@@ -83,7 +83,7 @@ def mute(result: Audit, arguments: argparse.Namespace) -> Audit:
         name=arguments.mute,
         reason=arguments.reason.strip(),
         until=result.taken_at.date() + timedelta(days=arguments.mute_for),
-        by=getpass.getuser(),
+        by=user_name(),
     )
     muted = answered(result, [one])
     add(_file(arguments), one)

@@ -5,7 +5,6 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Literal
 
 import msgspec
 
@@ -20,6 +19,7 @@ from trueup.reconcile.plan.dependencies import (
     removed_by,
 )
 from trueup.reconcile.plan.order import Effect, ordered
+from trueup.reconcile.plan.policy import Decision
 from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.steps import Step, VersionIs, held_in, parts_of
 from trueup.reconcile.verdicts import CONSUMERS, AuditOptions, Finding
@@ -35,7 +35,6 @@ CONSUMERS_SHARE_MAX = 0.01
 _REMEDIES = {defect.NAME: defect.remedy for defect in DEFECTS}
 
 # The steps for a finding, or why there are none; None: this plan is not about it.
-Decision = Literal["never", "approval", "ask", "automatic"]
 Remedy = Callable[[Finding, Facts], tuple[Step, ...] | Reason | None]
 
 _NOTHING_UNREAD: Mapping[str, str] = {}

@@ -9,11 +9,11 @@ from typing import Annotated, Literal
 import msgspec
 
 from trueup.reconcile.defects import DEFECTS
-from trueup.reconcile.plan.plan import Decision
 from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.verdicts import Severity
 
 SIGNERS = "/etc/trueup/allowed_signers"
+Decision = Literal["never", "approval", "ask", "automatic"]
 Way = Literal["adds", "releases", "other"]
 Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 DAYS: tuple[Day, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")

@@ -11,8 +11,8 @@ from datetime import datetime
 from itertools import product
 
 from trueup.reconcile.plan.narrowed import direction_of, without
-from trueup.reconcile.plan.plan import Decision, NotPlanned, Plan, Ruling
-from trueup.reconcile.plan.policy import Case, Policy
+from trueup.reconcile.plan.plan import NotPlanned, Plan, Ruling
+from trueup.reconcile.plan.policy import Case, Decision, Policy
 from trueup.reconcile.plan.policy_file import InForce
 from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.steps import Step, held_in

@@ -5,7 +5,6 @@ A signature is of the plan's name and of the digest of its content. They are kep
 the plan, one after the other as ssh-keygen writes them, so that two files are joined with `cat`.
 """
 
-import getpass
 import os
 import pwd
 import re
@@ -16,6 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from trueup.reconcile import files
+from trueup.reconcile.account import user_name
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.plan.policy import ApprovalTerms
 from trueup.reconcile.reasons import Reason, because
@@ -107,9 +107,7 @@ def approvals_of(
 
 def own_accounts() -> frozenset[str]:
     """The accounts of whoever runs this program: of the process, and of the one who called sudo."""
-    names = {os.environ.get("SUDO_USER", "")} if os.getuid() == 0 else set[str]()
-    with suppress(KeyError, OSError):
-        names.add(getpass.getuser())
+    names = {user_name(), os.environ.get("SUDO_USER", "") if os.getuid() == 0 else ""}
     with suppress(KeyError):
         names.add(pwd.getpwuid(os.getuid()).pw_name)
     return frozenset(filter(None, names))

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs, as commands call them: observe, confirm and plan; apply and undo, with journals."""
 
-import getpass
-import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
@@ -10,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from time import sleep
 
+from trueup.reconcile.account import host_name, user_name
 from trueup.reconcile.audit import (
     Audit,
     Confirmed,
@@ -362,12 +361,12 @@ def undone(
 
 def account() -> str:
     """Our account and host, as `operator@controller`."""
-    return f"{getpass.getuser()}@{socket.gethostname()}"
+    return f"{user_name()}@{host_name()}"
 
 
 def origin(cloud: Cloud) -> Origin:
     """Our account and host, and the endpoint of Placement."""
-    return Origin(getpass.getuser(), socket.gethostname(), cloud.placement.endpoint())
+    return Origin(user_name(), host_name(), cloud.placement.endpoint())
 
 
 def _marking(undo: Run, original: Journal) -> Iterator[StepOutcome]:

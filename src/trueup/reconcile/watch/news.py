@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What sinks get of a watch: the confirmed findings have changed, and what repairs do."""
 
-import socket
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from getpass import getuser
 from typing import Any
 
+from trueup.reconcile.account import host_name, user_name
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.report.audit_document import moment, next_command
 from trueup.reconcile.report.reasons import in_words, reason_document
@@ -108,5 +107,5 @@ def _head(event: str, at: datetime) -> dict[str, Any]:
 
 
 def _repair(name: str, document: dict[str, Any], at: datetime, outcome: str) -> Message:
-    doing = (Origin(getuser(), socket.gethostname()), "update", outcome)
+    doing = (Origin(user_name(), host_name()), "update", outcome)
     return message_of(f"watch/{document['event']}/{name}/{moment(at)}", document, at, doing)
