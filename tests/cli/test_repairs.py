@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.cli.running import Ran, trueup, undo_for_good
+from tests.cli.sent import messages
 from tests.clouds.ledger import ledger_at
 from trueup.cli.repairs import RepairedCloud
 from trueup.reconcile.reasons import because
@@ -53,10 +54,6 @@ def watch(nova_conf: Path, policy: Path) -> Callable[..., Ran]:
     return run
 
 
-def told(path: Path) -> list[Any]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
-
-
 def test_a_repair_is_announced_made_verified_and_told(watch, small, tmp_path, state):
     orphan, before = small.consumer("orphaned-allocation"), ledger_at(small.placement_url)
     sinks = ("--notify", f"file:{tmp_path / 'hook'}", "--send-to", f"file:{tmp_path / 'sink'}")
@@ -69,14 +66,15 @@ def test_a_repair_is_announced_made_verified_and_told(watch, small, tmp_path, st
     assert "1 finding is gone" in third.err
     [run] = runs(state)
     assert [step.because for step, _ in run.in_place] == [(f"orphaned-allocation:{orphan}",)]
-    events = [row.get("event") for row in told(tmp_path / "sink")]
+    events = [row["event"] for row in messages(tmp_path / "sink")]
     assert events == ["repair-announced", "run-began", "step-ended", "run-ended", "repair-ended"]
-    hook = [row["event"] for row in told(tmp_path / "hook") if "event" in row]
-    assert hook == ["repair-announced", "repair-ended"]
+    told = [json.loads(line) for line in (tmp_path / "hook").read_text().splitlines()]
+    assert [row["event"] for row in told if "event" in row] == ["repair-announced", "repair-ended"]
     undo_for_good(run.run)
     assert ledger_at(small.placement_url) == before
-    [row] = watch().json()
+    [row] = watch(*sinks).json()
     assert "came back" in row["Repairs"], "what was taken back is not repaired again"
+    assert messages(tmp_path / "sink")[-1]["event"] == "repairs-stopped"
 
 
 def test_a_stop_holds_over_restarts_until_its_file_is_removed(watch, small, tmp_path, state):

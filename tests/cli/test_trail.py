@@ -4,28 +4,15 @@
 import json
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
 
 from tests.cli.running import trueup
-from tests.reconcile.report.test_audit_document import closed
+from tests.cli.sent import messages
 from tests.reconcile.sinks.receivers import Posted, web_server
-from tests.tree import REPOSITORY
 from trueup.reconcile import changes
 from trueup.reconcile.changes import Reply
 from trueup.reconcile.runs.journals import runs
-
-SCHEMA = json.loads((REPOSITORY / "docs" / "outcome.schema.json").read_text())
-STRICT = Draft202012Validator(closed(SCHEMA), format_checker=Draft202012Validator.FORMAT_CHECKER)
-
-
-def lines(path: Path) -> list[Any]:
-    found = [json.loads(line) for line in path.read_text().splitlines()]
-    for one in found:
-        STRICT.validate(one.get("attachments", [{"content": one}])[0]["content"])
-    return found
 
 
 @pytest.fixture
@@ -40,7 +27,7 @@ def test_a_run_is_told_step_by_step(small, plan_file, tmp_path):
     small.change_instance("wrong-provider", task_state="migrating")
     ran = trueup("apply", plan_file, "--no-verify", "--send-to", f"file:{tmp_path}/sent")
     assert ran.code == 4
-    began, *steps, ended = lines(tmp_path / "sent")
+    began, *steps, ended = messages(tmp_path / "sent")
     assert (began["event"], began["steps"], began["undoes"]) == ("run-began", 4, None)
     assert sorted(step["result"] for step in steps) == ["done", "done", "done", "refused"]
     [refused] = [step for step in steps if step["result"] == "refused"]
@@ -48,7 +35,7 @@ def test_a_run_is_told_step_by_step(small, plan_file, tmp_path):
     assert (ended["event"], ended["done"], ended["refused"]) == ("run-ended", 3, 1)
     assert {"to": "take it back", "command": f"trueup undo {ended['run']}"} in ended["next"]
     assert trueup("undo", ended["run"], "--send-to", f"file:{tmp_path}/undo").code == 0
-    began, *_, ended = lines(tmp_path / "undo")
+    began, *_, ended = messages(tmp_path / "undo")
     assert began["undoes"] == ended["undoes"] == refused["run"]
 
 
@@ -57,7 +44,7 @@ def test_a_run_that_stops_is_told_with_why(plan_file, tmp_path, monkeypatch):
     monkeypatch.setattr(changes, "write", lambda *_: Reply(0))
     monkeypatch.setattr("trueup.reconcile.runs.journal.Journal.record", _full)
     assert trueup("apply", plan_file).code != 0
-    *_, ended = lines(tmp_path / "sent")
+    *_, ended = messages(tmp_path / "sent")
     assert (ended["event"], ended["stopped"], ended["done"]) == ("run-ended", "RuntimeError", 0)
 
 
