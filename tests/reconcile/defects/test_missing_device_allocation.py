@@ -45,7 +45,7 @@ def test_a_device_for_one_use_is_reserved_and_placement_would_refuse_it():
         "assigned 0000:82:00.0 on h1 for web class=CUSTOM_GPU"
     )
     once = CLOUD.format("", rows.format("traits=COMPUTE_MANAGED_PCI_DEVICE,HW_PCI_ONE_TIME_USE"))
-    assert "one use only" in declined(missing_device_allocation, once)
+    assert "one-time use only" in declined(missing_device_allocation, once)
     assert steps(missing_device_allocation, CLOUD.format("", rows.format("")))
 
 

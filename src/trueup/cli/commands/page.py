@@ -10,7 +10,6 @@ from threading import Event
 
 from cliff.command import Command
 
-from trueup.capacity.in_ledger import fits
 from trueup.cli.terminal.options import (
     OptionRefused,
     add_placement_options,
@@ -22,9 +21,12 @@ from trueup.cli.terminal.progress import complain, say
 from trueup.cli.terminal.usage import with_short_errors
 from trueup.exit_codes import ExitCode, table
 from trueup.load.counting import load_of
+from trueup.model.requests import CandidateRequest
 from trueup.placement import why
 from trueup.placement.config import ConfigurationUnusable
+from trueup.placement.index.view.columns import View
 from trueup.placement.page.serving import ListenAt, NotLoopback, serving
+from trueup.placement.page.views import Fits
 from trueup.web.errors import AddressUnusable
 
 LISTEN = "127.0.0.1:8779"
@@ -93,11 +95,21 @@ class PageCommand(Command):
         at = ListenAt(host, port, arguments.insecure)
         with (
             _until_stopped() as stop,
-            serving(words, arguments.database, at, fits, arguments.log, load_of) as served,
+            serving(words, arguments.database, at, _fits, arguments.log, load_of) as served,
         ):
             say(f"Serving {origin_of(host, served)}/")
             stop.wait()
         return ExitCode.CLEAN
+
+
+def _fits(request: CandidateRequest, view: View) -> Fits:
+    """How many servers fit. Imported when asked, because it needs what both halves install."""
+    try:
+        from trueup.capacity.in_ledger import fits
+    except ModuleNotFoundError as missing:
+        words = f"counting needs '{missing.name}': pip install 'trueup[reconcile]'."
+        raise why.QuestionUnusable(words) from missing
+    return fits(request, view)
 
 
 @contextmanager
