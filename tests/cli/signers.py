@@ -4,6 +4,21 @@
 import subprocess
 from pathlib import Path
 
+import pytest
+
+from tests.servers.processes import ProgramMissing, find_program
+
+
+def new_key(path: Path) -> Path:
+    """An SSH key without a passphrase. Skips the test where there is no ssh-keygen."""
+    try:
+        program = find_program("ssh-keygen", "openssh-client")
+    except ProgramMissing as missing:
+        pytest.skip(str(missing))
+    command = [program, "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(path)]
+    subprocess.run(command, check=True)
+    return path
+
 
 class Signers:
     """A folder with the keys of persons, their allowed signers, revoked keys and a policy."""
@@ -18,9 +33,7 @@ class Signers:
 
     def key(self, name: str, principal: str = "", options: str = "") -> Path:
         """A new key of this person, who is an allowed signer."""
-        path = self.folder / name
-        command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(path)]
-        subprocess.run(command, check=True)
+        path = new_key(self.folder / name)
         public = path.with_name(f"{name}.pub").read_text()
         line = f"{principal or f'{name}@example.org'} {options} {public}"
         self.allowed.write_text(self.allowed.read_text() + line)

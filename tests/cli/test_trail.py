@@ -2,13 +2,13 @@
 """A run leaves the machine: messages to sinks while it runs, and a signature at its end."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.cli.running import trueup
 from tests.cli.sent import messages
+from tests.cli.signers import new_key
 from tests.reconcile.sinks.receivers import Posted, web_server
 from trueup.reconcile import changes
 from trueup.reconcile.changes import Reply
@@ -17,10 +17,7 @@ from trueup.reconcile.runs.journals import runs
 
 @pytest.fixture
 def key(tmp_path) -> Path:
-    path = tmp_path / "key"
-    command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(path)]
-    subprocess.run(command, check=True)
-    return path
+    return new_key(tmp_path / "key")
 
 
 def test_a_run_is_told_step_by_step(small, plan_file, tmp_path):

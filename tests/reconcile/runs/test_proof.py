@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.signers import new_key
 from tests.reconcile.planning import planned
 from trueup.reconcile.runs.journal import Journal, Origin, Outcome
 from trueup.reconcile.runs.journals import applying, read
@@ -25,9 +26,7 @@ def journal(tmp_path) -> Journal:
 
 @pytest.fixture
 def key(tmp_path) -> Path:
-    path = tmp_path / "key"
-    command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(path)]
-    subprocess.run(command, check=True)
+    path = new_key(tmp_path / "key")
     (tmp_path / "signers").write_text(f"controller {path.with_suffix('.pub').read_text()}")
     return path
 
