@@ -4,9 +4,8 @@
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from tests.servers.processes import ProgramMissing, find_program
+from tests.servers.skipping import skip_without
 
 
 def new_key(path: Path) -> Path:
@@ -14,7 +13,7 @@ def new_key(path: Path) -> Path:
     try:
         program = find_program("ssh-keygen", "openssh-client")
     except ProgramMissing as missing:
-        pytest.skip(str(missing))
+        skip_without(str(missing))
     command = [program, "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(path)]
     subprocess.run(command, check=True)
     return path

@@ -9,14 +9,9 @@ from typing import Any
 import pytest
 
 from tests.reconcile.planning import BROKEN, planned
+from tests.servers.skipping import skip_without
 from tests.tree import REPOSITORY
 from trueup.reconcile.plan.plan_file import save
-
-try:
-    import regopy
-except OSError as missing:
-    # Its wheel is linked with a library that a small system lacks.
-    pytest.skip(f"{missing}: install the package libatomic1", allow_module_level=True)
 
 POLICY = (REPOSITORY / "packaging" / "opa" / "plan.rego").read_text()
 
@@ -28,6 +23,11 @@ def plan(tmp_path: Path) -> Any:
 
 
 def said(rule: str, document: Any) -> list[str]:
+    try:
+        import regopy
+    except OSError as missing:
+        # Its wheel is linked with a library that a small system lacks.
+        skip_without(f"{missing}: install the package libatomic1")
     rego = regopy.Interpreter()
     rego.add_module("plan.rego", POLICY)
     rego.set_input(document)
