@@ -19,6 +19,7 @@ from trueup.reconcile.audit import Observation
 from trueup.reconcile.facts import Facts
 from trueup.reconcile.page.placeable import Placeables
 from trueup.reconcile.sources.cloud import Cloud
+from trueup.reconcile.sources.errors import AccessDenied, Unreachable
 
 
 def placeables(command: CloudVerb, arguments: argparse.Namespace, seen: Observation) -> Placeables:
@@ -27,9 +28,12 @@ def placeables(command: CloudVerb, arguments: argparse.Namespace, seen: Observat
         return Placeables(gap=gap)
     if getattr(arguments, "snapshot", None):
         return summary(seen, [asked_of(flavor, {}) for flavor in flavors_in_use(seen.facts)])
-    with command.cloud(arguments) as cloud:
-        kinds = [asked_of(flavor, {}) for flavor in cloud.nova.flavors()]
-        facts = with_traits(cloud, seen.facts, kinds)
+    try:
+        with command.cloud(arguments) as cloud:
+            kinds = [asked_of(flavor, {}) for flavor in cloud.nova.flavors()]
+            facts = with_traits(cloud, seen.facts, kinds)
+    except (Unreachable, AccessDenied) as error:
+        return Placeables(gap=f"{error.source} does not answer any more: {error.reason}")
     return summary(replace(seen, facts=facts), kinds)
 
 

@@ -4,6 +4,8 @@
 import shutil
 
 from tests.cli.running import trueup
+from trueup.reconcile.sources.errors import Unreachable
+from trueup.reconcile.sources.nova.databases import NovaDatabases
 
 
 def test_a_page_of_a_living_cloud(small, nova_conf, tmp_path):
@@ -41,6 +43,17 @@ def test_a_silent_cell_gives_its_code_and_is_on_the_page(small, nova_conf, tmp_p
     (small.folder / "nova_cell2.sqlite").unlink()
     assert trueup("report", "--html", tmp_path / "page.html").code == 5
     assert '<tr class="silent"><th scope="row">cell2</th>' in (tmp_path / "page.html").read_text()
+
+
+def test_a_nova_that_is_gone_after_the_audit_costs_the_counts_alone(
+    small, nova_conf, tmp_path, monkeypatch
+):
+    def gone(_: object) -> None:
+        raise Unreachable("Nova's API database", "server has gone away")
+
+    monkeypatch.setattr(NovaDatabases, "flavors", gone)
+    assert trueup("report", "--html", tmp_path / "page.html").code == 3
+    assert "server has gone away" in (tmp_path / "page.html").read_text()
 
 
 def test_where_no_file_can_be_is_refused_before_any_work(nova_conf, tmp_path):
