@@ -90,10 +90,21 @@ def test_a_run_is_signed_and_proven(plan_file, state, key, tmp_path):
 
 
 def test_a_key_that_cannot_sign_is_said_and_stops_nothing(plan_file, state, tmp_path):
-    ran = trueup("apply", plan_file, "--no-verify", "--sign-with", tmp_path / "nowhere")
+    (tmp_path / "no-key").write_text("no key")
+    ran = trueup("apply", plan_file, "--no-verify", "--sign-with", tmp_path / "no-key")
     assert ran.code == 0
     assert "is not signed: " in ran.err
     assert trueup("journal", "--verify").code == 0
+
+
+def test_a_key_that_is_not_there_is_refused_before_anything_is_written(
+    small, plan_file, tmp_path, monkeypatch
+):
+    before = small.ledger()
+    ran = trueup("apply", plan_file, "--sign-with", tmp_path / "nowhere")
+    assert (ran.code, small.ledger()) == (2, before)
+    monkeypatch.setenv("TRUEUP_SIGN_WITH", str(tmp_path / "nowhere"))
+    assert trueup("apply", plan_file).code == 2
 
 
 @pytest.mark.parametrize(

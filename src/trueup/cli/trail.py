@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from trueup.cli.terminal.options import OptionRefused
 from trueup.cli.terminal.progress import complain
 from trueup.reconcile.files import FileUnwritable
 from trueup.reconcile.report.run_messages import run_began, run_ended, step_ended
@@ -87,17 +88,30 @@ def sink(text: str) -> Sink:
 
 
 def trail_of(arguments: argparse.Namespace) -> Trail:
-    """What the options say, or where they say nothing the environment. Raises SinkInvalid."""
+    """What the options say, or where they say nothing the environment.
+
+    Raises SinkInvalid, and OptionRefused for a key that is not there.
+    """
     ours = trail_of_environment()
+    if arguments.sign_with:
+        _refuse_missing("--sign-with", arguments.sign_with)
     return Trail(tuple(map(sink, arguments.send_to)) or ours.sinks, arguments.sign_with or ours.key)
 
 
 def trail_of_environment() -> Trail:
-    """For commands that have only the options of another program. Raises SinkInvalid."""
+    """For commands that have only the options of another program. Raises as `trail_of`."""
     key = os.environ.get(KEY_VARIABLE)
+    if key:
+        _refuse_missing(f"${KEY_VARIABLE}", Path(key))
     listed = os.environ.get(SINKS_VARIABLE, "")
     sinks = sinks_of(listed, os.environ.get(SECRET_VARIABLE, ""))
     return Trail(sinks, Path(key) if key else None)
+
+
+def _refuse_missing(option: str, key: Path) -> None:
+    """Refuse it before the run: afterwards it is too late to sign."""
+    if not os.access(key, os.R_OK):
+        raise OptionRefused(option, f"the key {key} cannot be read")
 
 
 def _sign(journal: Journal, folder: Path, key: Path) -> None:

@@ -82,3 +82,17 @@ def test_a_policy_of_the_machine_that_cannot_be_read_is_not_left_out(lead, tmp_p
     monkeypatch.setattr(policy_file, "MACHINE", machine)
     with pytest.raises(PolicyInvalid):
         in_force(())
+
+
+def test_files_that_a_policy_names_are_beside_it(tmp_path, monkeypatch):
+    """Whoever calls from another folder must not bring signers of their own."""
+    elsewhere, path = tmp_path / "elsewhere", tmp_path / "policy.toml"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    path.write_text(
+        '[approval]\nsigners = "signers"\nrevoked = "/etc/revoked"\n[automatic]\npause = "pause"\n'
+    )
+    found = policy_file.load(path)
+    assert found.approval.signers == str(tmp_path / "signers")
+    assert found.approval.revoked == "/etc/revoked"
+    assert found.automatic.pause == str(tmp_path / "pause")

@@ -70,7 +70,7 @@ class PlanCommand(FactsVerb):
             save(planned.plan, arguments.out)
         _warn_of_short(interval, planned)
         _tell_unconfirmed(planned)
-        _announce(planned, arguments.out)
+        _announce(planned, arguments)
         self.exit_code = verdict(planned.second.audit, bool(planned.plan.steps))
         return plan_table(planned.plan)
 
@@ -121,11 +121,12 @@ def _tell_unconfirmed(planned: Planned) -> None:
         )
 
 
-def _announce(planned: Planned, path: Path | None) -> None:
-    plan = planned.plan
+def _announce(planned: Planned, arguments: argparse.Namespace) -> None:
+    plan, path = planned.plan, arguments.out
     tell_plan(planned)
     if not plan.steps:
         return
     if len(plan.subjects) > plan.limit:
         say(f"That is more than the limit of {plan.limit}: apply will need --limit.")
-    say(f"Next: trueup apply {path}" if path else "Next: trueup plan --out plan.json")
+    policies = "".join(f" --policy {policy}" for policy in arguments.policy)
+    say(f"Next: trueup apply {path}{policies}" if path else "Next: trueup plan --out plan.json")

@@ -48,8 +48,8 @@ class ApprovalTerms(Part, frozen=True):
     """Who may approve plans, and how many have to.
 
     `required` counts for every plan. `signers` and `revoked` are files as OpenSSH has them: allowed
-    signers, and revoked keys. `accounts` has the account of a person where it is not the part of
-    the principal before its @.
+    signers, and revoked keys. Unless their path is absolute, they are beside the policy's file.
+    `accounts` has the account of a person where it is not the part of the principal before its @.
     """
 
     required: Annotated[int, msgspec.Meta(ge=0)] = 0
@@ -147,7 +147,8 @@ class Budget(Part, frozen=True):
     """How much is repaired without a person, and what ends that.
 
     A finding is repaired once so many `rounds` in a row had it with the same evidence. More
-    findings than `findings_share` of the consumers, or the file `pause`, stop all repairs.
+    findings than `findings_share` of the consumers, or the file `pause`, stop all repairs. Unless
+    its path is absolute, that file is beside the policy's file.
     """
 
     rounds: Annotated[int, msgspec.Meta(ge=2)] = 3

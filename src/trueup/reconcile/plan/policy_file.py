@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from trueup.reconcile.files import is_there
 from trueup.reconcile.plan.policy import Policy
@@ -31,13 +32,25 @@ class InForce:
 
 
 def load(path: Path) -> Policy:
-    """Read a policy. Raises PolicyInvalid."""
+    """Read a policy; the files that it names are then beside it. Raises PolicyInvalid."""
     try:
-        return msgspec.toml.decode(path.read_bytes(), type=Policy)
+        return _beside(path.parent, msgspec.toml.decode(path.read_bytes(), type=Policy))
     except OSError as error:
         raise PolicyInvalid(str(path), error.strerror or str(error)) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise PolicyInvalid(str(path), str(error)) from error
+
+
+def _beside(folder: Path, policy: Policy) -> Policy:
+    """SAFETY: from another folder, somebody would bring allowed signers of their own."""
+    terms, budget = policy.approval, policy.automatic
+    terms = replace(
+        terms,
+        signers=str(folder / terms.signers),
+        revoked=str(folder / terms.revoked) if terms.revoked else "",
+    )
+    budget = budget and replace(budget, pause=str(folder / budget.pause))
+    return replace(policy, approval=terms, automatic=budget)
 
 
 def in_force(named: Iterable[Path]) -> tuple[InForce, ...]:
