@@ -339,7 +339,7 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
         ExitCode.USAGE,
         lambda e: (
             f"the plan is stale: it was made at {e.made_at:%Y-%m-%d %H:%M} UTC, "
-            f"and may be {e.age_max.total_seconds() / 3600:g} hours old. "
+            f"and may not be older than {e.age_max.total_seconds() / 3600:g} h. "
             "Make a new one with 'trueup plan --out FILE', or raise --max-age."
         ),
     ),
