@@ -14,6 +14,7 @@ from tests.reconcile.watch.watching import at, seen_at
 from trueup.reconcile.audit import Audit
 from trueup.reconcile.files import FileUnwritable
 from trueup.reconcile.plan import Plan
+from trueup.reconcile.plan.narrowed import without
 from trueup.reconcile.reasons import Reason
 from trueup.reconcile.runs import Planned
 from trueup.reconcile.runs.journal import Origin, Outcome
@@ -96,10 +97,10 @@ class Scene:
     def clock(self) -> datetime:
         return at(self.minutes)
 
-    def rounds(self, number: int) -> None:
+    def rounds(self, number: int, text: str = CLOUD) -> None:
         for _ in range(number):
             self.minutes += 10
-            one = seen_at(CLOUD, self.minutes)
+            one = seen_at(text, self.minutes)
             self.memory = after_round(self.memory, one.audit, one.facts.cells, 1.0)
             self.repairer.after_round(one, self.memory)
 
@@ -206,3 +207,23 @@ def test_a_memory_that_is_damaged_stops_everything(scene):
     (scene.folder / REPAIRS).write_text("{")
     scene.start()
     assert scene.why == "repair-memory-lost"
+
+
+def test_what_appears_after_an_announcement_counts_for_the_size(scene, monkeypatch):
+    few = CLOUD.replace("holds db h2", "  server fine on h2 VCPU=1 MEMORY_MB=128\nholds fine h2")
+    few, many = few.replace("holds old h1 VCPU=2 MEMORY_MB=256 DISK_GB=6\n", ""), few
+    scene.policy = POLICY.replace("'automatic'", "'ask'")
+    scene.policy += "[[rule]]\ndecision = 'automatic'\nsubjects_max = 1\n"
+
+    def plan(first: Audit) -> Planned:
+        whole = planned(many)
+        ids = {row.id for row in whole.findings} - {row.id for row in first.findings}
+        return Planned(without(whole, ids), seen(many))
+
+    monkeypatch.setattr(scene.cloud, "plan", plan)
+    scene.rounds(1, few)
+    scene.rounds(1, many)
+    assert scene.told == ["repair-announced"]
+    scene.rounds(1, many)
+    assert (scene.why, scene.cloud.runs) == ("", []), "two could be repaired now"
+    assert "Nothing" in scene.repairer.note or "not repaired" in scene.repairer.note

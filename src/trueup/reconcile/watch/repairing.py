@@ -37,6 +37,7 @@ from trueup.reconcile.watch.repairs import (
     Repairs,
     Stop,
     allowed,
+    announced_first,
     candidates,
     hosts_of,
     is_announced,
@@ -164,15 +165,17 @@ class Repairer:
         planned = self._cloud.plan(replace(seen.audit, findings=found))
         if gap := planned.second.audit.coverage.gap:
             raise RepairsHalted(because("repair-evidence-incomplete", gap))
+        # SAFETY: by the size of the whole plan, or what is announced would make it small.
         rulings = rulings_of(planned.plan, policies)
-        plan = allowed(planned.plan, rulings, planned.second.facts, room)
+        evidence = {sighting.id: sighting.evidence for sighting in memory.sightings}
+        first = announced_first(planned.plan, self.state, evidence)
+        plan = allowed(first, rulings, planned.second.facts, room)
         if isinstance(plan, Reason):
             self._leave_out(found, plan)
             return
         plan = replace(plan, rulings={step.id: rulings[step.id] for step in plan.steps})
         if reason := self._cloud.rehearse(plan):
             raise RepairsHalted(because("repair-rehearsal", reason))
-        evidence = {sighting.id: sighting.evidence for sighting in memory.sightings}
         if is_announced(plan, self.state, evidence):
             self._write(plan)
             return
