@@ -230,13 +230,23 @@ class Repairer:
         if not self._cloud.close(journal.run):
             self._desk.say(f"A step of run {journal.run} may still be written: it is read again.")
             return
-        steps = len(read(journal.run, self._desk.folder).in_place)
+        left = read(journal.run, self._desk.folder)
+        steps = len(left.in_place)
         every = counted(len(journal.plan.steps), "step")
         self._desk.say(
             f"Run {journal.run} was interrupted, and is not continued: it is too old, or a policy "
             f"forbids it now. {steps} of {every} done. To take them back: trueup undo {journal.run}"
         )
-        self._remember(replace(self._until_now(), running=""))
+        # SAFETY: what it wrote was a repair, and a refusal is one, although it did not end.
+        self._remember(replace(self._repaired(left.attempted), running=""))
+        if reason := why_stop_after(left.attempted, ()):
+            raise RepairsHalted(reason)
+
+    def _repaired(self, outcomes: Sequence[StepOutcome]) -> Repairs:
+        """What is remembered of a run that has ended so, now."""
+        state = self._until_now()
+        done = (why for why, is_done in done_by_reason(outcomes).items() if is_done)
+        return replace(state, repaired=state.repairing(done, self._desk.clock()))
 
     def _until_now(self) -> Repairs:
         return replace(self.state, spent=self.state.until(self._desk.clock()))
@@ -245,11 +255,8 @@ class Repairer:
         results = Counter[str](outcome.result for _, outcome in ended.outcomes)
         reason = why_stop_after(ended.outcomes, ended.verified)
         is_open = bool(results["unknown"])
-        state = self._until_now()
-        done = (why for why, is_done in done_by_reason(ended.outcomes).items() if is_done)
-        repaired = state.repairing(done, self._desk.clock())
-        running = state.running if is_open else ""
-        self._remember(replace(state, running=running, repaired=repaired))
+        state = self._repaired(ended.outcomes)
+        self._remember(replace(state, running=state.running if is_open else ""))
         self.runs["unknown" if is_open else "stopped" if reason else "done"] += 1
         self._desk.send(news.repair_ended(ended.run, results, ended.verified, self._desk.clock()))
         if reason:
@@ -286,7 +293,9 @@ class Repairer:
             return True
         if self.state.stopped is not None:
             self._desk.say(f"Repairs go on: {path} was removed.")
-            self._remember(replace(self.state, stopped=None, released_at=self._desk.clock()))
+            # SAFETY: a person may have prevented what was announced: it is announced again.
+            released = replace(self.state, stopped=None, announced={})
+            self._remember(replace(released, released_at=self._desk.clock()))
         return False
 
     def _stop(self, reason: Reason) -> None:
