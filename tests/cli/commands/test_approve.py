@@ -84,6 +84,14 @@ def test_one_person_counts_once(plan_file, signers, small, before):
     assert "was approved by alice@example.org" in refused(plan_file, signers, small, before)
 
 
+def test_one_person_with_several_principals_counts_once(plan_file, signers, small, before):
+    people = ("alice@x", "a.smith@x,alice@x", "smith@x,a.smith@x")
+    for number, principals in enumerate((*people, "bob@x")):
+        trueup("approve", plan_file, "--key", signers.key(f"key{number}", principals))
+    signers.require(3)
+    assert "approved by alice@x, bob@x" in refused(plan_file, signers, small, before)
+
+
 def test_an_edited_plan_is_refused_even_with_a_digest_that_fits(plan_file, signers, small, before):
     trueup("approve", plan_file, "--key", signers.key("alice"))
     plan = load(plan_file)

@@ -51,6 +51,7 @@ def test_a_rule_for_small_plans_does_not_fit_a_larger_one():
         ('[[rule]]\ndecision = "never"\nsubjects_max = 0', ">= 1"),
         ('[[window]]\ndays = []\nfrom = "22:00"\nto = "23:00"', "length >= 1"),
         ("[[freeze]]\nfrom = 2027-01-06T00:00:00Z\nto = 2026-12-20T00:00:00Z", "ends before"),
+        ("[[freeze]]\nfrom = 2026-12-20T00:00:00Z\nto = 9999-12-31T23:00:00-05:00", "year 9999"),
         ("[[freeze]]\nfrom = 2026-12-20T00:00:00+01:00\nto = 2026-12-19T23:00:00", "ends before"),
         ("nonsense", "expected"),
     ],

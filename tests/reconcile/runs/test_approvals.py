@@ -60,3 +60,9 @@ def test_one_person_with_two_keys_and_two_principals_counts_once(tmp_path):
     assert len(raised.value.approvals) == 1
     two = ApprovalTerms(signers=str(signers.allowed), accounts={"alice@example.net": "alice2"})
     assert len(approvals_of(signed(plan, path), 2, two, ())) == 2
+
+
+def test_who_applies_as_another_account_with_sudo_is_still_who_applies(monkeypatch):
+    monkeypatch.setattr("os.getuid", lambda: 4321)
+    monkeypatch.setenv("SUDO_USER", "alice")
+    assert "alice" in own_accounts(), "sudo -u trueup trueup apply"

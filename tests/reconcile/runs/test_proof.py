@@ -124,3 +124,26 @@ def test_messages_catch_who_computes_all_digests_anew(journal, tmp_path):
     assert fault(proof(tmp_path, signers=False, received=plain)) == "journal-not-as-sent"
     (tmp_path / f"{journal.run}.jsonl").unlink()
     assert fault(proof(tmp_path, signers=False, received=plain)) == "journal-gone"
+
+
+def test_a_message_of_a_later_run_does_not_hide_what_was_cut_off(journal, tmp_path):
+    lines, digest = journal.head
+    told = [
+        json.dumps({"run": journal.run, "journal": {"line": lines, "digest": one}})
+        for one in ("what it was", digest)
+    ]
+    for messages in (told, told[::-1]):
+        one = proof(tmp_path, signers=False, received="\n".join(messages))
+        assert fault(one) == "journal-not-as-sent"
+
+
+@pytest.mark.parametrize(
+    ("run", "line", "digest"),
+    [("RUN", "4", "a"), ("RUN", 0, "a"), ("RUN", -1, "a"), ("RUN", 4, None), (7, 4, "a")],
+)
+def test_lines_of_others_are_passed_over(journal, tmp_path, run, line, digest):
+    run = journal.run if run == "RUN" else run
+    told = json.dumps({"run": run, "journal": {"line": line, "digest": digest}})
+    real = json.dumps({"run": journal.run, "journal": {"line": 1, "digest": journal.digests[0]}})
+    one = proof(tmp_path, signers=False, received=f"{told}\n{real}")
+    assert (one.received_lines, fault(one)) == (1, "")

@@ -14,6 +14,7 @@ from tests.reconcile.watch.watching import at, seen_at
 from trueup.reconcile.audit import Audit
 from trueup.reconcile.files import FileUnwritable
 from trueup.reconcile.plan import Plan
+from trueup.reconcile.plan.narrowed import without
 from trueup.reconcile.reasons import Reason
 from trueup.reconcile.runs import Planned
 from trueup.reconcile.runs.journal import Origin, Outcome
@@ -29,6 +30,8 @@ POLICY = (
 )
 # As many findings as consumers.
 CLOUD = BROKEN.replace("  server web on h1 VCPU=2 MEMORY_MB=256 DISK_GB=6\n", "")
+# Two findings of one host that are repaired without a person.
+TWO = CLOUD.replace("holds db h2", "  server fine on h2 VCPU=1 MEMORY_MB=128\nholds fine h2")
 CLOSED = f"{POLICY}[[freeze]]\nfrom = 2000-01-01T00:00:00Z\nto = 2999-01-01T00:00:00Z\n"
 
 
@@ -96,10 +99,10 @@ class Scene:
     def clock(self) -> datetime:
         return at(self.minutes)
 
-    def rounds(self, number: int) -> None:
+    def rounds(self, number: int, text: str = CLOUD) -> None:
         for _ in range(number):
             self.minutes += 10
-            one = seen_at(CLOUD, self.minutes)
+            one = seen_at(text, self.minutes)
             self.memory = after_round(self.memory, one.audit, one.facts.cells, 1.0)
             self.repairer.after_round(one, self.memory)
 
@@ -206,3 +209,55 @@ def test_a_memory_that_is_damaged_stops_everything(scene):
     (scene.folder / REPAIRS).write_text("{")
     scene.start()
     assert scene.why == "repair-memory-lost"
+
+
+def test_what_appears_after_an_announcement_counts_for_the_size(scene, monkeypatch):
+    few = TWO.replace("holds old h1 VCPU=2 MEMORY_MB=256 DISK_GB=6\n", "")
+    scene.policy = POLICY.replace("'automatic'", "'ask'")
+    scene.policy += "[[rule]]\ndecision = 'automatic'\nsubjects_max = 1\n"
+
+    def plan(first: Audit) -> Planned:
+        whole = planned(TWO)
+        ids = {row.id for row in whole.findings} - {row.id for row in first.findings}
+        return Planned(without(whole, ids), seen(TWO))
+
+    monkeypatch.setattr(scene.cloud, "plan", plan)
+    scene.rounds(1, few)
+    scene.rounds(1, TWO)
+    assert scene.told == ["repair-announced"]
+    scene.rounds(1, TWO)
+    assert (scene.why, scene.cloud.runs) == ("", []), "two could be repaired now"
+    assert "2 findings not repaired" in scene.repairer.note
+
+
+@pytest.mark.parametrize(("result", "why"), [("done", ""), ("refused", "repair-refused")])
+def test_a_run_that_is_left_was_a_repair_too(scene, monkeypatch, result, why):
+    def apply(plan: Plan, permit: Permit) -> RunEnd:
+        scene.cloud.runs.append(plan.id)
+        with applying(plan, scene.folder, Origin()) as journal:
+            journal.record(Outcome(plan.steps[0].id, result))
+        raise Unreachable("Placement", "it is down")
+
+    monkeypatch.setattr(scene.cloud, "apply", apply)
+    monkeypatch.setattr(scene.cloud, "plan", lambda first: Planned(planned(TWO), seen(TWO)))
+    scene.rounds(3, TWO)
+    (scene.folder / STOPPED).unlink()
+    scene.minutes += 120
+    scene.policy = POLICY.replace("'automatic'", "'ask'")
+    scene.rounds(1, TWO)
+    assert any("is not continued" in words for words in scene.said)
+    assert (scene.why, scene.repairer.state.running) == (why, "")
+    [step, _] = planned(TWO).steps
+    assert set(scene.repairer.state.repaired) == set(step.because if result == "done" else ())
+
+
+def test_what_a_person_has_prevented_is_announced_again_after_the_stop(scene):
+    scene.rounds(2)
+    (scene.folder / STOPPED).touch()
+    scene.rounds(2)
+    assert scene.why == "repair-paused"
+    (scene.folder / STOPPED).unlink()
+    scene.rounds(1)
+    assert (scene.told[-1], scene.cloud.runs) == ("repair-announced", [])
+    scene.rounds(1)
+    assert len(scene.cloud.runs) == 1

@@ -18,6 +18,7 @@ from trueup.reconcile.watch.repairs import (
     Repairs,
     Spent,
     allowed,
+    announced_first,
     candidates,
     hosts_of,
     is_announced,
@@ -78,11 +79,12 @@ def test_a_finding_is_repaired_when_enough_rounds_had_the_same():
 
 
 def test_what_is_announced_comes_first_and_only_with_the_same_evidence():
-    last, memory = after(BROKEN, BROKEN, BROKEN)
+    _, memory = after(BROKEN, BROKEN, BROKEN)
     evidence = {sighting.id: sighting.evidence for sighting in memory.sightings}
     state = Repairs(announced={ADDITION.id: evidence[ADDITION.id]})
-    [row] = candidates(last.audit, memory, state, TERMS)
+    [row] = announced_first(PLAN, state, evidence).findings
     assert row.id == ADDITION.id
+    assert announced_first(PLAN, state, {ADDITION.id: "other"}) == PLAN
     one = replace(PLAN, findings=(ADDITION,))
     assert is_announced(one, state, evidence)
     assert not is_announced(one, state, {ADDITION.id: "other"})

@@ -2,6 +2,8 @@
 """Rounds, one after another: what is published, reported and remembered after each."""
 
 import sys
+from collections import Counter
+from dataclasses import replace
 
 from tests.reconcile.page.paging import NOT_COUNTED
 from tests.reconcile.planning import BROKEN
@@ -10,8 +12,10 @@ from trueup.reconcile.audit import Observation
 from trueup.reconcile.page.placeable import Placeables
 from trueup.reconcile.sinks import Sink
 from trueup.reconcile.sinks.process import Command
+from trueup.reconcile.watch import watching
 from trueup.reconcile.watch.memory import Memory
 from trueup.reconcile.watch.memory_file import kept_in
+from trueup.reconcile.watch.repairs import Repairs as RepairState
 from trueup.reconcile.watch.status import WatchStatus
 from trueup.reconcile.watch.watching import JITTER, Watch, Watcher
 
@@ -158,3 +162,24 @@ def test_until_a_round_is_over_the_round_before_is_all_that_is_known(tmp_path):
     assert second.memory.rounds[-1].at == at(0)
     assert len(second.memory.sightings) == 3
     assert second.running_since is not None
+
+
+class Repairs:
+    """What a repairer is told of each round."""
+
+    def __init__(self) -> None:
+        self.seen: list[Observation | None] = []
+        self.state, self.room, self.runs, self.note = RepairState(), (0, 0), Counter(), ""
+
+    def after_round(self, seen: Observation | None, memory: Memory) -> None:
+        self.seen.append(seen)
+
+
+def test_a_round_that_fails_after_it_has_seen_repairs_nothing(tmp_path, monkeypatch):
+    watcher = scene([], tmp_path / "watch.json").watcher
+    watch = replace(watcher._watch, observe=lambda: seen_at(BROKEN, 0), repairer=Repairs())
+    monkeypatch.setattr(watching, "stocks_of", lambda facts: 1 / 0)
+    watcher = Watcher(watch, Memory())
+    watcher.rounds(1)
+    assert watcher.status.rounds == {"failed": 1}
+    assert watch.repairer.seen == [None], "what is remembered is not of what was seen"

@@ -134,8 +134,12 @@ class Freeze(Part, frozen=True):
     reason: str = ""
 
     def __post_init__(self) -> None:
+        try:
+            begins, ends = _utc(self.begins), _utc(self.ends)
+        except OverflowError as error:
+            raise ValueError("a freeze is from the year 1 to the year 9999, in UTC") from error
         # SAFETY: it would never hold.
-        if _utc(self.ends) <= _utc(self.begins):
+        if ends <= begins:
             raise ValueError(f"the freeze ends before it begins, at {self.ends}")
 
     def has(self, moment: datetime) -> bool:

@@ -80,13 +80,14 @@ def approvals_of(
 ) -> tuple[Approval, ...]:
     """The approvals of a plan by persons who do not apply it; each person and key counts once.
 
-    One person is who has one account, under any principal and with any key.
+    One person is who has one account, under any principal and with any key. A key with several
+    principals has the accounts of all of them.
 
     Raises NotApproved, KeygenFailed.
     """
     if terms.revoked and not os.access(terms.revoked, os.R_OK):
         raise KeygenFailed(f"the revoked keys in {terms.revoked} cannot be read")
-    approvals: dict[str, Approval] = {}
+    approvers: list[_Approver] = []
     refused: list[Reason] = []
     with TemporaryDirectory(prefix="trueup-approvals-") as folder:
         for text in one.signatures:
@@ -95,9 +96,9 @@ def approvals_of(
             found = _Signature(path, _message(one.plan), terms).judged(frozenset(appliers))
             if isinstance(found, Reason):
                 refused.append(found)
-            elif all(found.key != other.key for other in approvals.values()):
-                approvals.setdefault(terms.account_of(found.by), found)
-    every = tuple(approvals.values())
+            else:
+                approvers.append(found)
+    every = tuple(person.approval for person in _persons(approvers))
     # SAFETY: whoever has a revoked key has signed exactly this plan, so it is not to be trusted.
     revoked = any(reason.name == "approval-revoked" for reason in refused)
     if len(every) < needed or revoked:
@@ -107,10 +108,32 @@ def approvals_of(
 
 def own_accounts() -> frozenset[str]:
     """The accounts of whoever runs this program: of the process, and of the one who called sudo."""
-    names = {user_name(), os.environ.get("SUDO_USER", "") if os.getuid() == 0 else ""}
+    # SAFETY: whatever the account is; a wrong name here lets fewer approve, and never more.
+    names = {user_name(), os.environ.get("SUDO_USER", "")}
     with suppress(KeyError):
         names.add(pwd.getpwuid(os.getuid()).pw_name)
     return frozenset(filter(None, names))
+
+
+@dataclass(frozen=True, slots=True)
+class _Approver:
+    """Whoever made a signature that counts, with the accounts of all principals of the key."""
+
+    approval: Approval
+    accounts: frozenset[str]
+
+
+def _persons(approvers: Iterable[_Approver]) -> list[_Approver]:
+    """Those who share an account, also through others, are one person. The first approval stays."""
+    persons: list[_Approver] = []
+    for one in approvers:
+        same = [each for each in persons if each.accounts & one.accounts] or [one]
+        accounts = one.accounts.union(*(each.accounts for each in same))
+        person = _Approver(same[0].approval, accounts)
+        at = persons.index(same[0]) if same[0] in persons else len(persons)
+        persons[at : at + 1] = [person]
+        persons = [each for each in persons if each not in same[1:]]
+    return persons
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +144,8 @@ class _Signature:
     message: str
     terms: ApprovalTerms
 
-    def judged(self, appliers: frozenset[str]) -> Approval | Reason:
-        """The approval that it is, or why it is none."""
+    def judged(self, appliers: frozenset[str]) -> _Approver | Reason:
+        """Who approves with it, or why nobody does."""
         intact = self._run("check-novalidate", "-n", NAMESPACE)
         key = _FINGERPRINT.search(intact.stdout + intact.stderr)
         if intact.returncode or key is None:
@@ -138,9 +161,10 @@ class _Signature:
             return because("approval-not-allowed", by=by, words=words_of(verified))
         if self.terms.revoked and self._verify(by, "-r", self.terms.revoked).returncode:
             return because("approval-revoked", by=by, key=key[1])
-        if own := sorted({self.terms.account_of(name) for name in principals} & appliers):
+        accounts = frozenset(map(self.terms.account_of, principals))
+        if own := sorted(accounts & appliers):
             return because("approval-own", by=by, account=own[0])
-        return Approval(by, key[1])
+        return _Approver(Approval(by, key[1]), accounts)
 
     def _verify(self, by: str, *revoked: str) -> Ran:
         return self._run("verify", "-I", by, "-n", NAMESPACE, "-f", self.terms.signers, *revoked)

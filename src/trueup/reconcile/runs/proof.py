@@ -12,6 +12,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
+
+import msgspec
 
 from trueup.reconcile import files
 from trueup.reconcile.reasons import Reason, because
@@ -32,8 +35,9 @@ class NotSigned(Exception):
     reason: str
 
 
-# The digest that each line of a journal had, by run and number, as messages elsewhere have it.
-Received = Mapping[str, Mapping[int, str]]
+# The digests that each line of a journal had, by run and number, as messages elsewhere have them:
+# more than one if the journal was changed in between.
+Received = Mapping[str, Mapping[int, frozenset[str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +93,7 @@ def _proof(journal: Journal | Unreadable, folder: Path, evidence: Evidence) -> P
     fault = found if isinstance(found, Reason) else None
     received = evidence.received.get(journal.run, {})
     for number, told in sorted(received.items()):
-        if fault is None and (number > lines or journal.digests[number - 1] != told):
+        if fault is None and (number > lines or {journal.digests[number - 1]} != told):
             fault = because("journal-not-as-sent", line=number)
     by = "" if isinstance(found, Reason) else found
     return Proof(journal.run, lines, digest, by, signed_lines, max(received, default=0), fault)
@@ -133,7 +137,7 @@ def _signer(signature: Path, text: str, signers: Path | None) -> str | Reason:
 
 def received_in(path: Path) -> Received:
     """The digests in a file of messages, plain or of CADF, one a line. Raises FileUnreadable."""
-    found: dict[str, dict[int, str]] = {}
+    found: dict[str, dict[int, frozenset[str]]] = {}
     with files.reading(path, "log of messages"):
         for line in path.read_text().splitlines():
             with suppress(ValueError, LookupError, TypeError, AttributeError):
@@ -141,9 +145,25 @@ def received_in(path: Path) -> Received:
                 document = json.loads(line[line.index("{") :])
                 # An event of CADF has the message attached.
                 document = document.get("attachments", [{"content": document}])[0]["content"]
-                at = document["journal"]
-                found.setdefault(document["run"], {})[at["line"]] = at["digest"]
+                told = msgspec.convert(document, _Told)
+                lines = found.setdefault(told.run, {})
+                known = lines.get(told.journal.line, frozenset())
+                # SAFETY: a later message does not replace an earlier one, or whoever cuts off the
+                # end of a journal and goes on with the run would hide it.
+                lines[told.journal.line] = known | {told.journal.digest}
     return found
+
+
+class _Head(msgspec.Struct):
+    line: Annotated[int, msgspec.Meta(ge=1)]
+    digest: str
+
+
+class _Told(msgspec.Struct):
+    """What a message says of a journal."""
+
+    run: str
+    journal: _Head
 
 
 def _statement(run: str, content: bytes) -> str:

@@ -37,6 +37,7 @@ from trueup.reconcile.watch.repairs import (
     Repairs,
     Stop,
     allowed,
+    announced_first,
     candidates,
     hosts_of,
     is_announced,
@@ -164,15 +165,17 @@ class Repairer:
         planned = self._cloud.plan(replace(seen.audit, findings=found))
         if gap := planned.second.audit.coverage.gap:
             raise RepairsHalted(because("repair-evidence-incomplete", gap))
+        # SAFETY: by the size of the whole plan, or what is announced would make it small.
         rulings = rulings_of(planned.plan, policies)
-        plan = allowed(planned.plan, rulings, planned.second.facts, room)
+        evidence = {sighting.id: sighting.evidence for sighting in memory.sightings}
+        first = announced_first(planned.plan, self.state, evidence)
+        plan = allowed(first, rulings, planned.second.facts, room)
         if isinstance(plan, Reason):
             self._leave_out(found, plan)
             return
         plan = replace(plan, rulings={step.id: rulings[step.id] for step in plan.steps})
         if reason := self._cloud.rehearse(plan):
             raise RepairsHalted(because("repair-rehearsal", reason))
-        evidence = {sighting.id: sighting.evidence for sighting in memory.sightings}
         if is_announced(plan, self.state, evidence):
             self._write(plan)
             return
@@ -227,13 +230,23 @@ class Repairer:
         if not self._cloud.close(journal.run):
             self._desk.say(f"A step of run {journal.run} may still be written: it is read again.")
             return
-        steps = len(read(journal.run, self._desk.folder).in_place)
+        left = read(journal.run, self._desk.folder)
+        steps = len(left.in_place)
         every = counted(len(journal.plan.steps), "step")
         self._desk.say(
             f"Run {journal.run} was interrupted, and is not continued: it is too old, or a policy "
             f"forbids it now. {steps} of {every} done. To take them back: trueup undo {journal.run}"
         )
-        self._remember(replace(self._until_now(), running=""))
+        # SAFETY: what it wrote was a repair, and a refusal is one, although it did not end.
+        self._remember(replace(self._repaired(left.attempted), running=""))
+        if reason := why_stop_after(left.attempted, ()):
+            raise RepairsHalted(reason)
+
+    def _repaired(self, outcomes: Sequence[StepOutcome]) -> Repairs:
+        """What is remembered of a run that has ended so, now."""
+        state = self._until_now()
+        done = (why for why, is_done in done_by_reason(outcomes).items() if is_done)
+        return replace(state, repaired=state.repairing(done, self._desk.clock()))
 
     def _until_now(self) -> Repairs:
         return replace(self.state, spent=self.state.until(self._desk.clock()))
@@ -242,11 +255,8 @@ class Repairer:
         results = Counter[str](outcome.result for _, outcome in ended.outcomes)
         reason = why_stop_after(ended.outcomes, ended.verified)
         is_open = bool(results["unknown"])
-        state = self._until_now()
-        done = (why for why, is_done in done_by_reason(ended.outcomes).items() if is_done)
-        repaired = state.repairing(done, self._desk.clock())
-        running = state.running if is_open else ""
-        self._remember(replace(state, running=running, repaired=repaired))
+        state = self._repaired(ended.outcomes)
+        self._remember(replace(state, running=state.running if is_open else ""))
         self.runs["unknown" if is_open else "stopped" if reason else "done"] += 1
         self._desk.send(news.repair_ended(ended.run, results, ended.verified, self._desk.clock()))
         if reason:
@@ -283,7 +293,9 @@ class Repairer:
             return True
         if self.state.stopped is not None:
             self._desk.say(f"Repairs go on: {path} was removed.")
-            self._remember(replace(self.state, stopped=None, released_at=self._desk.clock()))
+            # SAFETY: a person may have prevented what was announced: it is announced again.
+            released = replace(self.state, stopped=None, announced={})
+            self._remember(replace(released, released_at=self._desk.clock()))
         return False
 
     def _stop(self, reason: Reason) -> None:

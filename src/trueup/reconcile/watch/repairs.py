@@ -101,20 +101,28 @@ def why_stop(seen: Observation, memory: Memory, repairs: Repairs, terms: Terms) 
 
 
 def candidates(audit: Audit, memory: Memory, repairs: Repairs, terms: Terms) -> tuple[Finding, ...]:
-    """The findings to repair next: those that are announced, if there still are any of them.
+    """The findings that could be repaired now.
 
     One that came back is left to people: no repair of the ledger removes its cause.
     """
     steady = {
-        sighting.id: sighting.evidence
+        sighting.id
         for sighting in memory.sightings
         if sighting.steady >= terms.rounds
         and not sighting.returned
         and sighting.id not in repairs.repaired
     }
-    every = tuple(row for row in audit.findings if row.id in steady and row.defect in PROOFS)
-    announced = tuple(row for row in every if repairs.announced.get(row.id) == steady[row.id])
-    return announced or every
+    return tuple(row for row in audit.findings if row.id in steady and row.defect in PROOFS)
+
+
+def announced_first(plan: Plan, repairs: Repairs, evidence: Mapping[str, str]) -> Plan:
+    """What a plan has of findings that are announced, if it has any of them; else all of it."""
+    others = {
+        row.id
+        for row in plan.findings
+        if row.id not in evidence or repairs.announced.get(row.id) != evidence[row.id]
+    }
+    return plan if len(others) == len(plan.findings) else without(plan, others)
 
 
 def allowed(plan: Plan, rulings: Mapping[str, Ruling], facts: Facts, room: int) -> Plan | Reason:

@@ -105,6 +105,8 @@ class Watcher:
         try:
             memory = self._observe(phases)
         except Exception as error:
+            # SAFETY: what is remembered is not of what this round saw.
+            self._seen = None
             reason = self._watch.explain(error)
             memory = after_failure(self.status.memory, started, time.monotonic() - began, reason)
             self._watch.say(f"{started:%Y-%m-%d %H:%M:%S} the round failed: {reason}")
