@@ -35,7 +35,7 @@ def test_of_each_number_the_strictest_counts():
     found = terms_of(in_force(wide, strict))
     assert (found.rounds, found.per_hour, found.per_day) == (9, 1, 9)
     assert found.findings_share == 0.01
-    assert [str(path) for path in found.pauses] == ["a", "b"]
+    assert [path.name for path in found.pauses] == ["a", "b"]
 
 
 def test_only_proven_findings_are_for_a_machine():
