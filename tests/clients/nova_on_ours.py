@@ -16,7 +16,7 @@ from typing import Any
 os.environ["OS_NOVA_DISABLE_EVENTLET_PATCHING"] = "1"
 
 import fixtures
-import nova.tests.functional  # noqa: F401 - it refuses to start once eventlet was imported
+import nova.tests.functional  # noqa: F401 - first: it refuses after eventlet
 
 from tests.clients import on_ours  # isort: skip - before Nova's fixture inherits from upstream's
 
