@@ -16,7 +16,7 @@ from trueup.reconcile.facts import Instance
 ON_TARGET = frozenset({"completed", "confirmed", "done"})
 ON_SOURCE = frozenset({"reverted"})
 # Nova's power state of a guest that its hypervisor does not have.
-_NO_STATE = 0
+NO_STATE = 0
 
 
 class Says(StrEnum):
@@ -64,7 +64,7 @@ def was_given_up(instance: Instance) -> bool:
     SAFETY: operators reset that state, and the guest stays where it is. When Nova next reads the
     power states, it finds no guest on the host that it names, and notes that there is none.
     """
-    return instance.vm_state == "error" or instance.power_state == _NO_STATE
+    return instance.vm_state == "error" or instance.power_state == NO_STATE
 
 
 def _ends(on_source: EndOfMove, on_target: EndOfMove, given_up: EndOfMove | None = None) -> Endings:
