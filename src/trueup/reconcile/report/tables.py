@@ -157,7 +157,7 @@ def proof_table(proofs: Iterable[Proof]) -> Table:
             proof.signed_by,
             proof.signed_lines,
             proof.received_lines,
-            in_words(proof.fault),
+            in_words(proof.fault or proof.lacking),
         )
         for proof in proofs
     ]
