@@ -7,9 +7,9 @@ from typing import Any
 
 from trueup.cli.documents import DocumentVerb
 from trueup.cli.judging import default_options, summarize, verdict
-from trueup.cli.terminal.options import OptionRefused
+from trueup.cli.terminal.options import OptionRefused, nova_conf_of
 from trueup.cli.terminal.progress import progress, say
-from trueup.cli.verb import CloudVerb, nova_conf_of
+from trueup.cli.verb import CloudVerb
 from trueup.reconcile.collect.selection import unknown
 from trueup.reconcile.facts import OWNERS, Quotas
 from trueup.reconcile.report.quota_table import QUOTA_COLUMNS, quota_document, quota_table
@@ -59,7 +59,7 @@ class QuotaCommand(DocumentVerb, CloudVerb):
         return QUOTA_COLUMNS
 
     def act(self, arguments: argparse.Namespace) -> Table:
-        quotas = read_quotas(nova_conf_of(arguments))
+        quotas = read_quotas(nova_conf_of(arguments.nova_conf))
         asked = frozenset(arguments.projects)
         with self.cloud(arguments) as cloud, progress() as report:
             seen = Observer(cloud, default_options(), report).observe()

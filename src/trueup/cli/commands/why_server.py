@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """trueup why --server: what Nova's databases say of a server that found no host."""
 
-import os
 from collections.abc import Collection, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from trueup.cli.verb import NOVA_CONF
+from trueup.cli.terminal.options import nova_conf_of
 from trueup.exit_codes import ExitCode
 from trueup.placement.why import Writes
 from trueup.reconcile.clock import now
 from trueup.reconcile.facts import ScheduledServer, SchedulerOptions
+from trueup.reconcile.garbage import garbage_left
 from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.scheduling import (
     Filtered,
@@ -46,6 +46,7 @@ class AskedServer:
     options: SchedulerOptions
     query: Query
 
+    @garbage_left()
     def filtered(self, candidates: Collection[str]) -> Filtered:
         """What Nova's filters leave of these candidates."""
         schedule = self.schedule
@@ -92,10 +93,10 @@ class AskedServer:
         return ExitCode.CLEAN if result.left else ExitCode.FINDINGS
 
 
+@garbage_left()
 def ask(nova_conf: Path | None, uuid: str, move: str | None) -> AskedServer:
     """The query for a server, or for a move of it. Raises ServerRefused and CloudError."""
-    path = nova_conf or Path(os.environ.get("TRUEUP_NOVA_CONF", NOVA_CONF))
-    options, nova = scheduler_of(path)
+    options, nova = scheduler_of(nova_conf_of(nova_conf))
     with closing(nova):
         try:
             wanted = None if move is None else _move_of(move, nova)

@@ -16,7 +16,7 @@ from trueup.reconcile.facts import Instance
 ON_TARGET = frozenset({"completed", "confirmed", "done"})
 ON_SOURCE = frozenset({"reverted"})
 # Nova's power state of a guest that its hypervisor does not have.
-_NO_STATE = 0
+NO_STATE = 0
 
 
 class Says(StrEnum):
@@ -64,7 +64,7 @@ def was_given_up(instance: Instance) -> bool:
     SAFETY: operators reset that state, and the guest stays where it is. When Nova next reads the
     power states, it finds no guest on the host that it names, and notes that there is none.
     """
-    return instance.vm_state == "error" or instance.power_state == _NO_STATE
+    return instance.vm_state == "error" or instance.power_state == NO_STATE
 
 
 def _ends(on_source: EndOfMove, on_target: EndOfMove, given_up: EndOfMove | None = None) -> Endings:
@@ -76,13 +76,11 @@ _CANCELLED = EndOfMove(
     Says.NOTHING, "the source sets it if the move did not begin or was rolled back"
 )
 _STATE_KEPT = EndOfMove(Says.NOTHING, "Nova kept the state: it was rolled back, or had not begun")
-_POST_FAILED = EndOfMove(
-    Says.OPEN, "nova-compute sets it also when the last steps fail, after the guest has left"
-)
+_POST_FAILED = EndOfMove(Says.OPEN, "also set when the last steps fail, after the guest left")
 _WRITTEN_LATE = EndOfMove(Says.HERE, "Nova writes the target only once the guest runs there")
 _COMPLETED = EndOfMove(Says.HERE, "the last step of the move")
 _HOST_NOT_WRITTEN = EndOfMove(
-    Says.OPEN, "an older Nova sets it also when the target failed to write its name"
+    Says.OPEN, "an older Nova also sets it when the target cannot save its name"
 )
 _CONFIRMED = EndOfMove(Says.HERE, "the source has deleted its guest")
 _SOURCE_GAVE_UP = EndOfMove(Says.OPEN, "the source has deleted its guest and disks")
@@ -99,9 +97,7 @@ _REBUILT_ELSEWHERE = EndOfMove(Says.OPEN, "the target has rebuilt it")
 _CLAIM_FAILED = EndOfMove(
     Says.NOTHING, "Nova kept the state: the target had not begun to rebuild it"
 )
-_REBUILD_FAILED = EndOfMove(
-    Says.OPEN, "the target sets it whatever failed, also after it has started the guest"
-)
+_REBUILD_FAILED = EndOfMove(Says.OPEN, "whatever failed sets it, also after the guest was started")
 _GIVEN_UP = EndOfMove(Says.OPEN, "Nova sets it before the target begins, operators at any time")
 _NOT_WRITTEN = EndOfMove(Says.NOTHING, "Nova does not set this status for this kind")
 
