@@ -16,8 +16,8 @@ with each of its drivers. The sets:
     python tools/versions.py pins FOLDER        write tools/versions/ anew, from a clone of
                                                 openstack/requirements
 
-Upstream's nova and openstack-placement are installed without the versions that they ask for:
-they are what the tests compare with, and must not decide about what Trueup stands on. uv installs
+Upstream's nova, Placement and its client are installed without the versions that they ask for: they
+are what the tests compare with, and must not decide about what Trueup stands on. uv installs
 everything: pip takes too long to find versions that suit the lowest ones.
 """
 
@@ -37,6 +37,7 @@ from packaging.version import Version
 ROOT = Path(__file__).parents[1]
 PINS = ROOT / "tools" / "versions"
 ENVIRONMENTS = ROOT / ".venv" / "versions"
+WORKERS = os.environ.get("WORKERS", "2")
 UV = Path(sys.executable).with_name("uv")
 # By release of OpenStack: where openstack/requirements has its last pins.
 RELEASES = {
@@ -68,7 +69,7 @@ TRIALS = (
 )
 # What ours need in turn, where a release pins less.
 NEEDED_IN_TURN = (Requirement("typing_extensions>=4.6"),)
-COMPARED_WITH = ("nova", "openstack-placement")
+COMPARED_WITH = ("nova", "openstack-placement", "osc-placement")
 OURS = ".[all,osc,profiler,mysqlclient,libvirt]"
 # What no test of a trial asks for: linters, clients and the site. They need new versions of
 # libraries that Trueup uses too.
@@ -81,7 +82,6 @@ LEFT_OUT = {
     "import-linter",
     "mypy",
     "myst-parser",
-    "osc-placement",
     "python-openstackclient",
     "ruff",
     "sphinx",
@@ -93,7 +93,7 @@ LEFT_OUT = {
 HTTP = "upstream's HTTP tests"
 SUITES = {
     HTTP: ("tests/differential/test_gabbi.py",),
-    "quick tests": ("-m", "quick", "--ignore=tests/docs"),
+    "quick tests": ("-m", "quick", "--ignore=tests/docs", "--ignore=tests/packaging"),
 }
 # With every driver, and with no database left out.
 ENVIRONMENT = {HTTP: {"TRUEUP_EXAMPLES": "1", "TRUEUP_FORBID_SKIPS": "1"}}
@@ -255,7 +255,7 @@ def tried(trial: Trial) -> dict[str, str]:
     """The last line of each suite; a whole log is beside the environment."""
     results = {}
     for name, words in suites(trial).items():
-        pytest = (trial.program("pytest"), "-n", "2", "--dist", "loadgroup", "-q", *words)
+        pytest = (trial.program("pytest"), "-n", WORKERS, "--dist", "loadgroup", "-q", *words)
         given = os.environ | ENVIRONMENT.get(name, {})
         ran = subprocess.run(
             pytest, cwd=ROOT, env=given, capture_output=True, text=True, check=False
