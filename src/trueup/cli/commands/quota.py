@@ -75,7 +75,8 @@ class QuotaCommand(DocumentVerb, CloudVerb):
         self._unregistered = unregistered(rows, quotas)
         summarize(seen.audit)
         self._tell(len(rows) - len(self._shown))
-        wrong = self._unregistered or any(row.wrong for row in self._shown)
+        unusable = quotas.rules.unified and quotas.unified and not quotas.unified.usable
+        wrong = unusable or self._unregistered or any(row.wrong for row in self._shown)
         self.exit_code = verdict(seen.audit, bool(wrong))
         return quota_table(self._shown)
 
@@ -87,6 +88,11 @@ class QuotaCommand(DocumentVerb, CloudVerb):
         say(f"Nova uses {whose}, and compares them with {what}.")
         if self._quotas.unified is None:
             say("Keystone's limits were not read: nova.conf has no account in [oslo_limit].")
+        elif not self._quotas.unified.usable:
+            say(
+                f"Keystone's enforcement model is {self._quotas.unified.model}: with unified "
+                "limits, Nova fails for every request, because oslo.limit has only flat."
+            )
         for resource in self._unregistered:
             words = "refuses it" if rules.refuses(resource) else "does not limit it"
             say(f"{resource} has no registered limit: with unified limits, Nova {words}.")

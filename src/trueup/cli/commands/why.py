@@ -132,6 +132,14 @@ def _add_question(parser: argparse.ArgumentParser) -> None:
         help="where it may move: live-migration, resize:FLAVOR, evacuate or unshelve",
     )
     server.add_argument(
+        "--port",
+        metavar="UUID",
+        action="append",
+        default=[],
+        help="a port that it was to get, if it was never on a host; repeatable. Neutron says what "
+        "the port asks for",
+    )
+    server.add_argument(
         "--nova-conf",
         metavar="FILE",
         type=Path,
@@ -170,8 +178,8 @@ def _refuse_two_questions(arguments: argparse.Namespace) -> None:
         raise why.QuestionUnusable(
             "name a query, or a log and a request id, or a flavor, or a server: only one"
         )
-    if arguments.server is None and (arguments.move or arguments.nova_conf):
-        raise why.QuestionUnusable("--move and --nova-conf are only of use with --server")
+    if arguments.server is None and (arguments.move or arguments.nova_conf or arguments.port):
+        raise why.QuestionUnusable("--move, --port and --nova-conf are only of use with --server")
     if arguments.server is not None and arguments.microversion is not None:
         raise why.QuestionUnusable("--microversion would be ignored: Nova chooses it")
     if arguments.flavor is None and (arguments.image or arguments.volume or arguments.os_cloud):
@@ -215,7 +223,7 @@ def _ask_server(arguments: argparse.Namespace) -> "AskedServer":
     from trueup.cli.commands.why_server import ServerRefused, ask
 
     with _other_half(ServerRefused):
-        return ask(arguments.nova_conf, arguments.server, arguments.move)
+        return ask(arguments.nova_conf, arguments.server, arguments.move, arguments.port)
 
 
 @contextmanager

@@ -262,8 +262,8 @@ def read_quotas(path: Path) -> Quotas:
     return Quotas(rules, own, unified_limits(keystone, endpoint) if keystone else None)
 
 
-def scheduler_of(path: Path) -> tuple[SchedulerOptions, NovaDatabases]:
-    """The options of Nova's scheduler in this nova.conf, and Nova's databases.
+def scheduler_of(path: Path) -> tuple[SchedulerOptions, NovaDatabases, Neutron | None]:
+    """The options of Nova's scheduler in this nova.conf, Nova's databases, and Neutron if named.
 
     Raises SettingsUnreadable, SettingMissing, DatabaseUnusable.
     """
@@ -282,7 +282,8 @@ def scheduler_of(path: Path) -> tuple[SchedulerOptions, NovaDatabases]:
     options = SchedulerOptions(**read)
     url = _needed(conf, files, "api_database", "connection")
     nova = NovaDatabases(url, conf.database.connection, _options(conf, AS_CONFIGURED))
-    return options, nova
+    neutron = _adapter(conf, files, "neutron")
+    return options, nova, Neutron(neutron) if neutron else None
 
 
 def _compute_beside(placement: Adapter) -> Adapter:
