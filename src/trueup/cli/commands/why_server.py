@@ -73,7 +73,7 @@ class AskedServer:
         elif not schedule.silent:
             yield f"{_NOWHERE.capitalize()}."
         if self.refusal:
-            yield f"Nova refuses the move now: {self.refusal}. This is what its scheduler would find."
+            yield f"Nova refuses the move now: {self.refusal}. The scheduler would find this:"
         if self.since and writes:
             yield _changed(schedule, self.since, writes)
         if schedule.silent:
