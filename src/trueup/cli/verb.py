@@ -15,6 +15,7 @@ from cliff.columns import FormattableColumn
 from cliff.lister import Lister
 
 from trueup.cli.exits import explained, unforeseen
+from trueup.cli.terminal.given import remembered
 from trueup.cli.terminal.options import refuse_columns, refuse_ignored, refuse_meaningless
 from trueup.cli.terminal.output import discard_output
 from trueup.cli.terminal.progress import be_quiet, complain, interrupted
@@ -77,6 +78,7 @@ class Verb(Lister):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = with_short_errors(super().get_parser(prog_name))
+        self._parser = parser
         parser.epilog = table()
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
         parser.add_argument(
@@ -89,6 +91,10 @@ class Verb(Lister):
         self._acted = False
         if parsed_args.quiet:
             be_quiet(True)
+        with remembered(parsed_args, self._parser):
+            return self._explained_run(parsed_args)
+
+    def _explained_run(self, parsed_args: argparse.Namespace) -> int:
         try:
             self.check(parsed_args)
             super().run(parsed_args)
