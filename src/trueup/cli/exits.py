@@ -26,7 +26,7 @@ from trueup.reconcile.watch import errors as watch
 from trueup.reconcile.wording import counted
 from trueup.web import errors as web
 
-_NO_DOMAIN = "no hypervisor that answered has a domain of a deleted instance with it"
+_NO_DOMAIN = "no hypervisor that answered has such a domain of a deleted instance"
 # What makes a file of each kind.
 _MADE_BY = {
     "audit": "trueup audit --save FILE",
@@ -426,8 +426,8 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     verification.UndoNotVerified: (
         ExitCode.USAGE,
         lambda e: (
-            f"run {e.run} took run {e.undoes} back, and repaired nothing. Name a run that did; "
-            "'trueup journal' lists all."
+            f"run {e.run} took run {e.undoes} back, and repaired nothing. Name a run "
+            "that repaired something: 'trueup journal' lists the runs."
         ),
     ),
     undo.UndoOpen: (

@@ -35,7 +35,7 @@ SLOW_AFTER_SECONDS = 2.0
 
 @dataclass(eq=False)
 class NotAgreed(Exception):
-    """The operator was asked, and did not say yes."""
+    """The operator was asked, and did not answer yes."""
 
 
 @dataclass(eq=False)
@@ -110,9 +110,9 @@ def tell_verified(rows: Sequence[Verified]) -> None:
             say(f"{words}: {found.id}. See: {see}")
     if unjudged := [row for row in rows if row.state is State.NOT_JUDGED]:
         first, *others = unjudged
-        more = f", and for {counted(len(others), 'other finding')}" if others else ""
+        more = f" and {counted(len(others), 'other finding')}" if others else ""
         why = in_words(first.reason)
-        say(f"Whether it helped could not be checked for {first.finding.id}{more}: {why}.")
+        say(f"Could not check after the write: {first.finding.id}{more}: {why}.")
 
 
 def code_of_verified(rows: Iterable[Verified]) -> ExitCode:
@@ -144,8 +144,8 @@ def tell_unread(run: str, folder: Path) -> None:
     """Say which journals cannot be read, and may be of an undo of a run. Raises as `read`."""
     for unread in unread_since(run, folder):
         say(
-            f"Not read: journal {unread.run}: {unread.reason}. Whether it is of an undo of run "
-            f"{run}, and took back a step, is not known."
+            f"Journal {unread.run} cannot be read: {unread.reason}. It may be of an undo of run "
+            f"{run} that took steps back."
         )
 
 

@@ -17,7 +17,7 @@ from trueup.cli.terminal.given import complete, remembered
 def elsewhere(nova_conf, tmp_path, monkeypatch) -> tuple[object, ...]:
     """Options that name the cloud and the journals, which no variable names."""
     monkeypatch.delenv("TRUEUP_NOVA_CONF", raising=False)
-    monkeypatch.setattr("trueup.cli.verb.NOVA_CONF", "/no/nova.conf")
+    monkeypatch.setattr("trueup.cli.terminal.options.NOVA_CONF", "/no/nova.conf")
     monkeypatch.chdir(tmp_path)
     return ("--nova-conf", nova_conf, "--state-dir", tmp_path / "a folder")
 

@@ -74,7 +74,8 @@ class ApplyCommand(CloudVerb):
             "--no-verify",
             dest="verify",
             action="store_false",
-            help="do not read what was repaired again; 'trueup verify RUN' does it later",
+            help="do not check after the write whether the findings are gone; 'trueup verify "
+            "RUN' does that later",
         )
         parser.add_argument(
             "--max-age",

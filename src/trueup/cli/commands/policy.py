@@ -60,7 +60,7 @@ class PolicyCheckCommand(Verb):
 
 
 class PolicyShowCommand(Verb):
-    """Show for each step of a plan what the policies in force say, and which rule decides."""
+    """Show what the policies in force say of each step of a plan, and which rule decides."""
 
     COLUMNS = RULINGS_COLUMNS
 

@@ -48,7 +48,7 @@ class _Terminated(BaseException):
 
 
 class WatchCommand(CloudVerb):
-    """Audit in a loop. Serve a page and Prometheus metrics, and send notices when findings change.
+    """Audit in a loop, with a page, Prometheus metrics, and a notice when findings change.
 
     It only reads the cloud, and with --repair repairs what a policy permits. A round that fails is
     reported, and the next round begins as usual.
