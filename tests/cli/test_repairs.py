@@ -69,6 +69,8 @@ def test_a_repair_is_announced_made_verified_and_told(watch, small, tmp_path, st
     assert "1 finding is gone" in third.err
     [run] = runs(state)
     assert [step.because for step, _ in run.in_place] == [(f"orphaned-allocation:{orphan}",)]
+    [listed] = trueup("journal", "-f", "json").json()
+    assert listed["Note"] == "by trueup watch --repair"
     events = [row["event"] for row in messages(tmp_path / "sink")]
     assert events == ["repair-announced", "run-began", "step-ended", "run-ended", "repair-ended"]
     told = [json.loads(line) for line in (tmp_path / "hook").read_text().splitlines()]
