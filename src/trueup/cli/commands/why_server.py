@@ -107,7 +107,7 @@ def ask(nova_conf: Path | None, uuid: str, move: str | None) -> AskedServer:
             raise ServerRefused(f"Nova has no request spec of {uuid}: check the UUID")
     try:
         if wanted is not None:
-            schedule = _moved(schedule, wanted, options)
+            schedule = _of_move(schedule, wanted, options)
         query = query_of(schedule.request, options, schedule.aggregates, schedule.hosts)
     except Refused as error:
         raise ServerRefused(
@@ -116,7 +116,7 @@ def ask(nova_conf: Path | None, uuid: str, move: str | None) -> AskedServer:
     return AskedServer(schedule, options, query)
 
 
-def _moved(schedule: Schedule, move: Move, options: SchedulerOptions) -> Schedule:
+def _of_move(schedule: Schedule, move: Move, options: SchedulerOptions) -> Schedule:
     if schedule.server is None or schedule.server.vm_state == "deleted":
         raise ServerRefused(f"{schedule.request.instance} is deleted, so it cannot move")
     try:

@@ -54,7 +54,7 @@ class Neutron:
         administrator's rights, because Neutron then omits the requests.
         """
         found: list[Port] = []
-        for seen, row in enumerate(self._of(devices), 1):
+        for seen, row in enumerate(self._rows_of(devices), 1):
             if "resource_request" not in row and "binding:host_id" not in row:
                 raise Unreachable(
                     NEUTRON, "it does not show port bindings: use an administrator's credentials"
@@ -106,7 +106,7 @@ class Neutron:
                 if row["host"] == host
             )
 
-    def _of(self, devices: Iterable[str] | None) -> Iterator[Mapping[str, Any]]:
+    def _rows_of(self, devices: Iterable[str] | None) -> Iterator[Mapping[str, Any]]:
         if devices is None:
             yield from self._rows("")
             return
