@@ -78,7 +78,7 @@ def drained(facts: Facts, host: str) -> tuple[Move, ...]:
 
 
 def relieved(facts: Facts) -> tuple[Move, ...]:
-    """The servers to move from hosts of which more is held than they have, until it is not."""
+    """The servers to move off over-full hosts, until no host is over-full."""
     over = dict(_overfull(facts))
     every = _servers(facts, over)
     relocation = _Relocation(facts, every)
@@ -113,7 +113,8 @@ def survived(facts: Facts, number: int, by: By = By.CLOUD) -> tuple[Failure, ...
     for name, hosts in sorted(groups.items()):
         fullest = sorted(hosts, key=lambda host: (-load[host], host))
         together = (
-            (host, *[x for x in fullest if x != host][: number - 1]) for host in sorted(hosts)
+            (host, *[other for other in fullest if other != host][: number - 1])
+            for host in sorted(hosts)
         )
         for failing in dict.fromkeys(tuple(sorted(names)) for names in together):
             gone = every - hosts | {*failing}
@@ -155,7 +156,7 @@ def may_have_devices(server: Instance, asked: Asked, facts: Facts) -> bool:
 
 
 def _overfull(facts: Facts) -> Iterator[tuple[str, dict[tuple[str, str], int]]]:
-    """Each host of which more is held than it has, and by how much, by provider and class."""
+    """Each over-full host with its excess, by provider and class."""
     for node in sorted(facts.compute_nodes, key=lambda row: (row.host, row.node)):
         excess = {
             (row.uuid, name): used - row.inventories[name].capacity
@@ -175,7 +176,7 @@ class _Relocation:
         kinds = [asked for asked in self._asked.values() if isinstance(asked, Asked)]
         self._ground = ground(facts, {kind.request for kind in kinds})
         self._filling = Filling(self._ground, kinds)
-        self._homes = grouped(((one[0].cell, one[0].zone), one) for one in self._ground.hosts)
+        self._homes = grouped(((host[0].cell, host[0].zone), host) for host in self._ground.hosts)
 
     def take_back(self) -> None:
         """Undo all moves so far, of servers that were not released."""
@@ -189,7 +190,7 @@ class _Relocation:
         `released`: what a server held is free as soon as it has moved.
         """
         targets = {
-            home: [one for one in self._homes.get(home, ()) if one[0].host not in gone]
+            home: [host for host in self._homes.get(home, ()) if host[0].host not in gone]
             for home in {self._home(server) for server in servers}
         }
         return tuple(

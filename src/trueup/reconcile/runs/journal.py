@@ -191,7 +191,7 @@ class Journal:
 
     @property
     def origins(self) -> tuple[Origin, ...]:
-        """Who began it, and whoever went on with it, in order."""
+        """Who began it, and who went on with it, in order."""
         return tuple(self._origins)
 
     @property

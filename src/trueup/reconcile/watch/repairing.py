@@ -309,7 +309,7 @@ class Repairer:
                 self._remember(replace(self.state, stopped=stop))
             self._desk.say(
                 f"Nothing is repaired since {stop.at:%Y-%m-%d %H:%M:%S}: {in_words(stop.reason)}. "
-                f"When you have seen to it, remove {path}."
+                f"When the cause is gone, remove {path}."
             )
             return True
         if self.state.stopped is not None:
@@ -323,8 +323,7 @@ class Repairer:
         """Stop all repairs until a person ends it, and tell it."""
         stop, path = Stop(self._desk.clock(), reason), self._desk.folder / STOPPED
         self._desk.say(
-            f"Nothing more is repaired: {in_words(reason)}. When you have seen to it, remove "
-            f"{path}."
+            f"Nothing more is repaired: {in_words(reason)}. When the cause is gone, remove {path}."
         )
         self._mark(stop)
         self._desk.send(news.repairs_stopped(stop, str(path)))
