@@ -13,7 +13,7 @@ from tests.servers.upstream import create_tables
 
 # Those that read a cloud; of python-watcher 17.0.0. Fewer would mean that some got lost.
 MODULES = ("test_nova_model", "test_host_maintenance", "test_host_maintenance_scoped")
-LEAST = 49
+LEAST = 62
 PYTEST = (
     "-m", "pytest", "-q", "--disable-warnings", "-c", os.devnull, "-p", "no:cacheprovider",
     "-p", "tests.neighbours.watcher_on_ours", "--pyargs",
