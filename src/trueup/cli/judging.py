@@ -82,7 +82,7 @@ def _tell_gaps(answer: SourceStatus) -> None:
     if len(answer.unread) > UNREAD_SHOWN_MAX:
         say("  … and more: 'trueup audit --save FILE' keeps them.")
     for reason, gaps in grouped((gap.reason, gap.what) for gap in answer.unsupported).items():
-        say(f"Not read of {answer.source}: {', '.join(gaps)}: {reason}")
+        say(f"Not read from {answer.source}: {', '.join(gaps)} ({reason})")
 
 
 def audit_options(arguments: argparse.Namespace) -> AuditOptions:

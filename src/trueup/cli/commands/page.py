@@ -70,8 +70,8 @@ class PageCommand(ShortErrors):
         except NotLoopback as error:
             complain(
                 f"everybody who reaches {error.address} could read the ledger, because the pages "
-                "have no authentication. Listen on 127.0.0.1 and put a proxy before it that asks "
-                "who they are, or use --insecure."
+                "have no authentication. Listen on 127.0.0.1 behind a proxy that authenticates "
+                "users, or use --insecure."
             )
         except AddressUnusable as error:
             complain(

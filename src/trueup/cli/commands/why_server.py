@@ -138,7 +138,7 @@ def ask(nova_conf: Path | None, uuid: str, move: str | None, ports: Sequence[str
         silent = error.reason
     try:
         if wanted is not None:
-            schedule = _moved(schedule, wanted, options)
+            schedule = _of_move(schedule, wanted, options)
         query = query_of(schedule.request, options, schedule.aggregates, schedule.hosts)
     except Refused as error:
         raise ServerRefused(
@@ -178,7 +178,7 @@ def _ports(
     return neutron.ports(devices=[server.uuid])
 
 
-def _moved(schedule: Schedule, move: Move, options: SchedulerOptions) -> Schedule:
+def _of_move(schedule: Schedule, move: Move, options: SchedulerOptions) -> Schedule:
     if schedule.server is None and schedule.silent:
         raise Unreachable(", ".join(schedule.silent), "the server may be there")
     if schedule.server is None:

@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plan: confirmed findings → ordered, guarded steps, complete in themselves. Pure."""
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-
-import msgspec
 
 from trueup.reconcile.audit import Confirmed
 from trueup.reconcile.collect.selection import EVERYTHING, Selection
@@ -21,7 +18,7 @@ from trueup.reconcile.plan.dependencies import (
 from trueup.reconcile.plan.order import Effect, ordered
 from trueup.reconcile.plan.policy import Decision
 from trueup.reconcile.reasons import Reason, because
-from trueup.reconcile.steps import Step, VersionIs, held_in, parts_of
+from trueup.reconcile.steps import Step, VersionIs, digest_of, held_in, parts_of
 from trueup.reconcile.verdicts import CONSUMERS, AuditOptions, Finding
 
 FORMAT = 1
@@ -47,11 +44,14 @@ def remedy_of_defect(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reaso
 
 @dataclass(eq=False)
 class PlanStale(Exception):
-    """The plan is older than it may be."""
+    """The plan is older than it may be. `run`: so many of its steps are in place already."""
 
     made_at: datetime
     age: timedelta
     age_max: timedelta
+    run: str = ""
+    in_place: int = 0
+    steps: int = 0
 
 
 @dataclass(eq=False)
@@ -92,13 +92,15 @@ class Proposal:
 class Ruling:
     """What a policy says of a step: the decision, and the rule and the file that it is from.
 
-    `approvals` is how many persons have to approve the step.
+    `approvals` is how many persons have to approve the step. `passed_over`: an earlier rule is for
+    fewer subjects.
     """
 
     decision: Decision
     rule: str
     policy: str
     approvals: int = 0
+    passed_over: Reason | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +134,7 @@ class Plan:
     @property
     def digest(self) -> str:
         """A digest of the whole content."""
-        content = msgspec.json.encode(self, order="deterministic")
-        return hashlib.sha256(content).hexdigest()
+        return digest_of(self)
 
     @property
     def id(self) -> str:
