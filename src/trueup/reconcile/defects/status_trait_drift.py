@@ -39,7 +39,7 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "status-trait-drift"
-TITLE = "A service is disabled and its provider does not say so, or the other way round"
+TITLE = "A compute service is disabled without the trait for that on its provider, or the reverse"
 REMEDY = "Set or remove the trait COMPUTE_STATUS_DISABLED as Nova's service record says"
 SEVERITIES = (Severity.MEDIUM, Severity.LOW)
 NEEDS: tuple[Need, ...] = ()

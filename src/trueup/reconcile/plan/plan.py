@@ -47,11 +47,14 @@ def remedy_of_defect(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reaso
 
 @dataclass(eq=False)
 class PlanStale(Exception):
-    """The plan is older than it may be."""
+    """The plan is older than it may be. `run`: so many of its steps are in place already."""
 
     made_at: datetime
     age: timedelta
     age_max: timedelta
+    run: str = ""
+    in_place: int = 0
+    steps: int = 0
 
 
 @dataclass(eq=False)
@@ -92,13 +95,15 @@ class Proposal:
 class Ruling:
     """What a policy says of a step: the decision, and the rule and the file that it is from.
 
-    `approvals` is how many persons have to approve the step.
+    `approvals` is how many persons have to approve the step. `passed_over`: an earlier rule is for
+    fewer subjects.
     """
 
     decision: Decision
     rule: str
     policy: str
     approvals: int = 0
+    passed_over: Reason | None = None
 
 
 @dataclass(frozen=True, slots=True)
