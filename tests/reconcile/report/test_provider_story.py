@@ -53,6 +53,10 @@ def test_a_host_is_told_with_its_instances_and_what_is_wrong_with_them():
     assert "cell1 has 2 instances on it: 2 active." in section(reported, "Nova says")
     assert section(reported, "Provider h1")
     assert f"missing-allocation:{uuid_of('web')}" in reported.findings
+    done = " ".join(section(reported, "What would be done"))
+    for number, name in enumerate(("old", "web", "db"), 1):
+        mine = done.split(f"{uuid_of(name)}: ")[1].split("For ")[0]
+        assert f"Step {number} changes" in mine, "each step stands below the server that it is for"
     assert not reported.incomplete
 
 
