@@ -89,7 +89,7 @@ gophercloud: $(VENV)/.ready-test  ## its Placement tests, from a clone: make gop
 	@$(BIN)/python -m tests.clients.gophercloud $(CLONE)
 
 versions: $(VENV)/.ready-test  ## with the oldest, the newest and OpenStack's versions of all libraries (hours)
-	@$(BIN)/python tools/versions.py $(TRIALS)
+	@WORKERS=$(WORKERS) $(BIN)/python tools/versions.py $(TRIALS)
 
 mutants: $(VENV)/.ready-test  ## small changes of the decision code that no test notices
 	@$(BIN)/python tools/mutants.py --jobs $(WORKERS)

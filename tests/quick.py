@@ -5,6 +5,7 @@ Unit and scenario tests are quick unless they ask for a server or take long. The
 is set while tests are collected, so that no test carries it by hand.
 """
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,8 @@ def is_quick(item: pytest.Item) -> bool:
     return quick and not fixtures & SERVERS and not named & KINDS
 
 
+# PERF: once for each file; there are twenty times as many tests.
+@cache
 def _may_be_quick(path: Path) -> bool:
     """Whether a file, or folder, may have quick tests; relative to the folder of all tests."""
     inside = (path.suffix == ".py" and len(path.parts) == 1) or {*path.parts[:1]} <= {*FOLDERS}

@@ -49,7 +49,7 @@ def _may_be_elsewhere(cloud: Cloud, server: Server) -> bool:
     here = server.host.name if server.host else None
     unshelved = any(
         row.uuid == server.migration
-        and (row.kind, row.status) == ("live-migration", "completed")
+        and row.status in ("completed", "confirmed", "done")
         and row.target != here
         for row in mine
     )

@@ -14,10 +14,11 @@ from trueup.capacity.counting import By, Ground, Row, fill, ground, groups_of
 from trueup.capacity.filling import Filling
 from trueup.capacity.ledger import view_of
 from trueup.capacity.places import Place, in_order, places
-from trueup.capacity.relocation import Move, size_of
+from trueup.capacity.relocation import Move, may_have_devices, size_of
 from trueup.capacity.room import Claim, Room, claims_of
 from trueup.placement.index.view.columns import View
 from trueup.reconcile.facts import Amounts, Facts, Instance, grouped
+from trueup.reconcile.rules.bare_metal import is_bare_metal
 
 MOVES_MAX = 10
 # PERF: so many hosts, of those that lack least; a cloud has enough of them.
@@ -295,10 +296,12 @@ def _movable(facts: Facts, hosts: Iterable[Place]) -> Iterator[tuple[str, Asked]
         if (row.host, row.node) in sources
         and row.uuid in facts.consumers
         and (row.vm_state, row.task_state) == ("active", None)
-        and not (row.pci_requests or row.ports_holding)
+        and not is_bare_metal(row, facts)
     ]
     for uuid, kind in asked_of_each(settled).items():
         if not isinstance(kind, Asked) or kind.numa is not None:
+            continue
+        if may_have_devices(facts.alive[uuid], kind, facts):
             continue
         # Of aggregates that may be kept for some, the answer says that they were not checked.
         if not gaps_of(kind, facts) - {Gap.AGGREGATE_OWNERS}:

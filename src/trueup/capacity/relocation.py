@@ -8,13 +8,15 @@ first host in the order of filling that has room while the servers before it hav
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from trueup.capacity.asked import Asked, Gap, NotAskable, asked_of_each, gaps_of
 from trueup.capacity.counting import Binding, By, ground, groups_of
 from trueup.capacity.filling import Filling
 from trueup.capacity.places import Place, places
 from trueup.reconcile.facts import Facts, Instance, grouped
-from trueup.reconcile.reasons import Reason
+from trueup.reconcile.reasons import Reason, because
+from trueup.reconcile.rules.bare_metal import is_bare_metal
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,14 @@ class Move:
         return self.to is not None and not self.gaps and not self.has_devices
 
 
+class Outcome(StrEnum):
+    """What becomes of the servers of a failure; uncertain: not all that some need was checked."""
+
+    ABSORBED = "absorbed"
+    UNCERTAIN = "uncertain"
+    LOST = "lost"
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """Hosts of a group that fail together, and the moves of their servers within the group."""
@@ -52,6 +62,12 @@ class Failure:
     @property
     def homeless(self) -> tuple[Move, ...]:
         return tuple(move for move in self.moves if move.to is None)
+
+    @property
+    def outcome(self) -> Outcome:
+        if self.homeless:
+            return Outcome.LOST
+        return Outcome.UNCERTAIN if self.uncertain else Outcome.ABSORBED
 
 
 def drained(facts: Facts, host: str) -> tuple[Move, ...]:
@@ -124,6 +140,21 @@ def size_of(server: Instance) -> int:
     return server.flavor.memory_mb if server.flavor else 0
 
 
+def may_have_devices(server: Instance, asked: Asked, facts: Facts) -> bool:
+    """Whether a server may need more than it asks for: for its ports, or as PCI devices.
+
+    Where Nova does not say whether its ports hold anything, what the server holds says it.
+    """
+    if server.pci_requests is None or server.pci_requests or server.ports_holding:
+        return True
+    held, needed = Counter[str](), Counter[str]()
+    for row in facts.consumers.get(server.uuid, {}).values():
+        held.update(row)
+    for group in asked.request.groups:
+        needed.update(dict(group.resources))
+    return server.ports_hold and held != needed
+
+
 def _overfull(facts: Facts) -> Iterator[tuple[str, dict[tuple[str, str], int]]]:
     """Each over-full host with its excess, by provider and class."""
     for node in sorted(facts.compute_nodes, key=lambda row: (row.host, row.node)):
@@ -175,6 +206,9 @@ class _Relocation:
 
     def _move(self, server: Instance, targets: Sequence[tuple[Place, int]], released: bool) -> Move:
         asked = self._asked[server.uuid]
+        # PARITY: Ironic's driver neither migrates a server nor evacuates it.
+        if is_bare_metal(server, self._ground.facts):
+            return Move(server, reason=because("bare-metal-stays"))
         if isinstance(asked, NotAskable):
             return Move(server, reason=asked.reason)
         place = self._filling.on_first(asked, targets)
@@ -182,9 +216,9 @@ class _Relocation:
             return Move(server, binds=self._filling.binds(asked, targets))
         if released:
             self._filling.release(server.uuid)
-        devices = bool(server.pci_requests or server.ports_holding)
-        gaps = gaps_of(asked, self._ground.facts)
-        return Move(server, place.host, gaps=gaps, has_devices=devices)
+        facts = self._ground.facts
+        devices = may_have_devices(server, asked, facts)
+        return Move(server, place.host, gaps=gaps_of(asked, facts), has_devices=devices)
 
 
 def _zones(facts: Facts) -> dict[str, str]:

@@ -13,6 +13,7 @@ from trueup.reconcile import audit, files, plan, sinks
 from trueup.reconcile.collect import selection
 from trueup.reconcile.copies import ledger_copy, rehearse
 from trueup.reconcile.plan import automatic, plan_file, policy_file, rulings
+from trueup.reconcile.reasons import Reason
 from trueup.reconcile.report import story_subjects
 from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.runbooks import ghosts, rebuild
@@ -69,6 +70,11 @@ def _of_another_cloud(refused: plan.PlanForeign) -> str:
 
 def _not_approved(refused: approvals.NotApproved) -> str:
     """Why the approvals of a plan do not suffice, and what each refused signature is."""
+    if revoked := [why for why in refused.refused if why.name == "approval-revoked"]:
+        return (
+            f"the plan is not to be trusted: {in_words(revoked[0])}, and has signed it. Nothing is "
+            "written, whoever else approved it. Make a new plan with 'trueup plan --out FILE'."
+        )
     found = ", ".join(approval.by for approval in refused.approvals) or "nobody"
     reasons = "".join(f" A signature does not count: {in_words(why)}." for why in refused.refused)
     return (
@@ -76,6 +82,11 @@ def _not_approved(refused: approvals.NotApproved) -> str:
         f"and was approved by {found}.{reasons} Nothing is written. "
         "Approve it with 'trueup approve PLAN --key FILE', then apply it."
     )
+
+
+def _cause(reason: Reason | None) -> str:
+    """What is behind it, if that is known."""
+    return f": {in_words(reason)}" if reason else ""
 
 
 def _proxy(error: cloud.Unreachable) -> str:
@@ -418,15 +429,24 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
         ExitCode.USAGE,
         lambda e: (
             f"ssh-keygen: {e.reason}. Nothing is written. Trueup needs ssh-keygen of OpenSSH "
-            "(package openssh-client), and a key and revoked keys that can be read."
+            "(package openssh-client), and a key that can be read."
         ),
     ),
     approvals.NotApproved: (ExitCode.USAGE, _not_approved),
+    approvals.ApprovalFileUnreadable: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"the file {e.path} cannot be read: {e.reason}. It is '{e.option}' in [approval] of "
+            "the policy, or its default, and who may approve is not known without it. Nothing is "
+            "written. Make that file, or name another one."
+        ),
+    ),
     rulings.StepForbidden: (
         ExitCode.USAGE,
         lambda e: (
-            f"{e.ruling.rule} of the policy {e.ruling.policy} never permits step {e.step}. Nothing "
-            "is written. Make a new plan, which leaves it out; 'trueup policy show PLAN' says more."
+            f"{e.ruling.rule} of the policy {e.ruling.policy} never permits step {e.step}"
+            f"{_cause(e.ruling.passed_over)}. Nothing is written. "
+            "Make a new plan, which leaves it out; 'trueup policy show PLAN' says more."
         ),
     ),
     rulings.WritesClosed: (
@@ -446,8 +466,9 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     outcomes.PolicyAsks: (
         ExitCode.USAGE,
         lambda e: (
-            f"{e.rule} of the policy {e.policy} asks a person, and nobody can be asked here. "
-            "Nothing is written. Apply the plan at a terminal, without --yes."
+            f"{e.rule} of the policy {e.policy} asks a person, and nobody can be "
+            f"asked here{_cause(e.passed_over)}. Nothing is written. "
+            "Apply the plan at a terminal, without --yes."
         ),
     ),
     policy_file.PolicyInvalid: (

@@ -15,6 +15,7 @@ from trueup.reconcile.changes import not_restorable, permanent_in
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.plan import LEFT_OUT, Direction, Only, Plan, Ruling
 from trueup.reconcile.plan.policy_file import MACHINE
+from trueup.reconcile.reasons import Reason
 from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.runs import INTERVAL_SECONDS, Planned, Run
 from trueup.reconcile.runs.journal import Journal, StepOutcome, done_by_reason
@@ -41,6 +42,7 @@ class PolicyAsks(Exception):
 
     rule: str
     policy: str
+    passed_over: Reason | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +307,7 @@ def refuse_unasked(arguments: argparse.Namespace, rulings: Iterable[Ruling]) -> 
         return
     for ruling in rulings:
         if ruling.decision == "ask":
-            raise PolicyAsks(ruling.rule, ruling.policy)
+            raise PolicyAsks(ruling.rule, ruling.policy, ruling.passed_over)
 
 
 def ask_undo(arguments: argparse.Namespace, journal: Journal) -> None:

@@ -89,13 +89,15 @@ class Proposal:
 class Ruling:
     """What a policy says of a step: the decision, and the rule and the file that it is from.
 
-    `approvals` is how many persons have to approve the step.
+    `approvals` is how many persons have to approve the step. `passed_over`: an earlier rule is for
+    fewer subjects.
     """
 
     decision: Decision
     rule: str
     policy: str
     approvals: int = 0
+    passed_over: Reason | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, time, timedelta
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Annotated, Literal
 
@@ -20,7 +21,7 @@ DAYS: tuple[Day, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 PAUSE = "/etc/trueup/pause"
 AtLeastOne = Annotated[int, msgspec.Meta(ge=1)]
 # The pattern is in the published schema as well.
-Clock = Annotated[str, msgspec.Meta(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")]
+Clock = Annotated[str, msgspec.Meta(pattern=r"^([01]\d|2[0-3]):[0-5]\d$", max_length=5)]
 Names = tuple[str, ...]
 _DEFECTS = frozenset(defect.NAME for defect in DEFECTS)
 
@@ -82,7 +83,9 @@ class Rule(Part, frozen=True):
 
     def __post_init__(self) -> None:
         if unknown := sorted(set(self.defects) - _DEFECTS):
-            raise ValueError(f"there is no defect {', '.join(unknown)}; 'trueup defects' lists all")
+            near = get_close_matches(unknown[0], _DEFECTS, 1)
+            meant = f"did you mean {near[0]}? " if near else ""
+            raise ValueError(f"there is no defect {unknown[0]}; {meant}'trueup defects' lists all")
 
     def fits(self, case: Case) -> bool:
         """Whether the rule is for this case."""

@@ -76,7 +76,11 @@ def rulings_table(plan: Plan, rulings: Mapping[str, Ruling]) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for number, step in enumerate(plan.steps, 1):
         ruling = rulings.get(step.id)
-        said = (decision_in_words(ruling), ruling.rule, ruling.policy) if ruling else ("", "", "")
+        said = ("", "", "")
+        if ruling:
+            why = in_words(ruling.passed_over)
+            rule = ruling.rule + (f": {why}" if why else "")
+            said = (decision_in_words(ruling), rule, ruling.policy)
         rows.append((number, *_subject(step, plan.names), _defects(step), *said))
     return RULINGS_COLUMNS, rows
 
@@ -157,7 +161,7 @@ def proof_table(proofs: Iterable[Proof]) -> Table:
             proof.signed_by,
             proof.signed_lines,
             proof.received_lines,
-            in_words(proof.fault),
+            in_words(proof.fault or proof.lacking),
         )
         for proof in proofs
     ]

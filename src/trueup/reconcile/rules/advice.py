@@ -194,7 +194,10 @@ STATES: Mapping[str, Advice] = {
         "until then"
     ),
     "building": _BUILT,
-    "deleted": _both("run `openstack server delete {uuid}` again"),
+    "deleted": Advice(
+        f"its owner deleted it, and its deletion was cut off: {_RESTART}, which completes it",
+        f"{_DELETED}: Nova deletes it although nova-compute is down",
+    ),
 }
 # With these tasks, the state says nothing more. With other tasks, these states decide.
 _OF_STATE = ("shelved_offloaded", "building")

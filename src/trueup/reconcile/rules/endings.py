@@ -16,7 +16,7 @@ from trueup.reconcile.facts import Instance
 ON_TARGET = frozenset({"completed", "confirmed", "done"})
 ON_SOURCE = frozenset({"reverted"})
 # Nova's power state of a guest that its hypervisor does not have.
-_NO_STATE = 0
+NO_STATE = 0
 
 
 class Says(StrEnum):
@@ -64,7 +64,7 @@ def was_given_up(instance: Instance) -> bool:
     SAFETY: operators reset that state, and the guest stays where it is. When Nova next reads the
     power states, it finds no guest on the host that it names, and notes that there is none.
     """
-    return instance.vm_state == "error" or instance.power_state == _NO_STATE
+    return instance.vm_state == "error" or instance.power_state == NO_STATE
 
 
 def _ends(on_source: EndOfMove, on_target: EndOfMove, given_up: EndOfMove | None = None) -> Endings:
@@ -76,7 +76,7 @@ _CANCELLED = EndOfMove(
     Says.NOTHING, "the source sets it if the move did not begin or was rolled back"
 )
 _STATE_KEPT = EndOfMove(Says.NOTHING, "Nova kept the state: it was rolled back, or had not begun")
-_POST_FAILED = EndOfMove(Says.OPEN, "also set if the last steps fail after the guest has left")
+_POST_FAILED = EndOfMove(Says.OPEN, "it is also set if the last steps fail after the guest left")
 _WRITTEN_LATE = EndOfMove(Says.HERE, "Nova writes the target only once the guest runs there")
 _COMPLETED = EndOfMove(Says.HERE, "the last step of the move")
 _HOST_NOT_WRITTEN = EndOfMove(

@@ -173,6 +173,8 @@ class Journal:
         self._outcomes: dict[str, Outcome] = {}
         self._outcome_times: dict[str, datetime] = {}
         self._taken_back: dict[str, _TakenBack] = {}
+        # How many lines there were when somebody last began a step of it, or went on with it.
+        self.lines_of_own = 1
 
     @property
     def origin(self) -> Origin:
@@ -324,6 +326,8 @@ class Journal:
         """Learn from an entry on disk, whose line has this digest."""
         self._digests.append(digest)
         self.ended_at = max(self.ended_at, entry.at)
+        if isinstance(entry, _Intended | _GoneOn):
+            self.lines_of_own = len(self._digests)
         match entry:
             case _Intended():
                 self._intended[entry.step] = entry.at

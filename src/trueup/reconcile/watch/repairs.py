@@ -193,8 +193,9 @@ def _refusal(step: Step, rulings: Mapping[str, Ruling]) -> Reason | None:
     if ruling is None:
         return because("repair-without-rule")
     if ruling.decision != "automatic":
-        rule, policy = ruling.rule, ruling.policy
-        return because("repair-ruled-out", rule=rule, policy=policy, decision=ruling.decision)
+        rule, policy, passed = ruling.rule, ruling.policy, ruling.passed_over
+        decision = ruling.decision
+        return because("repair-ruled-out", passed, rule=rule, policy=policy, decision=decision)
     return unproven(step)
 
 
