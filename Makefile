@@ -6,7 +6,12 @@ BIN := $(VENV)/bin
 # Each run of tests writes there where its time went, file by file.
 # Given to pytest with `=`: it takes a word that is a file, as after the first run, for tests to collect.
 TIMES := $(VENV)/times-of
+# As many as there are cores.
 WORKERS ?= 2
+# PERF: tests with servers wait for more than a third of their time, so they get one worker more.
+WITH_SERVERS := $(shell expr $(WORKERS) + 1)
+# PERF: some machines tell Python to compile every file at each start; a run of the tests starts thousands.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test quick lint fix coverage changelog sdist wheel release databases differential races \
@@ -19,7 +24,7 @@ demo: $(VENV)/.ready-all  ## find, plan, repair and undo drift on a small embedd
 	@$(BIN)/trueup demo
 
 test: lint  ## lint, types, layers and tests, with every database server that is there
-	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q -m "not long" --times=$(TIMES)-test.txt
+	@$(BIN)/pytest -n $(WITH_SERVERS) --dist loadgroup -q -m "not long" --times=$(TIMES)-test.txt
 
 quick: lint  ## lint and the tests that need no database server; a minute on two idle cores
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q -m quick --times=$(TIMES)-quick.txt
@@ -60,16 +65,16 @@ lint: $(VENV)/.ready-test  ## format, lint, types and layers only
 SHARED := tests/differential tests/fuzz tests/shadow tests/races tests/kills tests/simulator
 
 databases: $(VENV)/.ready-test  ## of `make test`, what needs a server and is in neither of the next two
-	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q -m "not (quick or long)" $(SHARED:%=--ignore=%) \
+	@$(BIN)/pytest -n $(WITH_SERVERS) --dist loadgroup -q -m "not (quick or long)" $(SHARED:%=--ignore=%) \
 		--times=$(TIMES)-databases.txt
 
 differential: $(VENV)/.ready-test  ## of `make test`, what compares with upstream's Placement
-	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q -m "not long" \
+	@$(BIN)/pytest -n $(WITH_SERVERS) --dist loadgroup -q -m "not long" \
 		tests/differential tests/fuzz tests/shadow \
 		--times=$(TIMES)-differential.txt
 
 races: $(VENV)/.ready-test  ## of `make test`, races, kills and the simulator
-	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q -m "not long" \
+	@$(BIN)/pytest -n $(WITH_SERVERS) --dist loadgroup -q -m "not long" \
 		tests/races tests/kills tests/simulator \
 		--times=$(TIMES)-races.txt
 

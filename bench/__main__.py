@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     operations = _chosen(options)
     with contextlib.ExitStack() as stack:
-        database = stack.enter_context(running_database(options.database))
+        database = stack.enter_context(running_database(options.database, options.commit))
         drawn = cloud.draw(options.shape, options.hosts, options.seed)
         competitors = []
         for plan in _plans(options):
@@ -183,6 +183,13 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         default=0.0,
         metavar="MS",
         help="milliseconds each way between a service and its database server",
+    )
+    add(
+        "--commit",
+        type=float,
+        default=0.0,
+        metavar="MS",
+        help="milliseconds that the database server waits in each commit",
     )
     add("--anyway", action="store_true", help="measure even if answers differ")
     add("--json", type=Path, metavar="FILE")

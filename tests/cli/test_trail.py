@@ -20,7 +20,7 @@ def key(tmp_path) -> Path:
     return new_key(tmp_path / "key")
 
 
-def test_a_run_is_told_step_by_step(small, plan_file, tmp_path):
+def test_a_run_is_told_step_by_step(small, plan_file, tmp_path, state):
     small.change_instance("wrong-provider", task_state="migrating")
     ran = trueup("apply", plan_file, "--no-verify", "--send-to", f"file:{tmp_path}/sent")
     assert ran.code == 4
@@ -30,7 +30,8 @@ def test_a_run_is_told_step_by_step(small, plan_file, tmp_path):
     [refused] = [step for step in steps if step["result"] == "refused"]
     assert refused["reason"] == "the instance's task state was none, it is migrating"
     assert (ended["event"], ended["done"], ended["refused"]) == ("run-ended", 3, 1)
-    assert {"to": "take it back", "command": f"trueup undo {ended['run']}"} in ended["next"]
+    back = f"trueup undo {ended['run']} --state-dir {state}"
+    assert {"to": "take it back", "command": back} in ended["next"]
     assert trueup("undo", ended["run"], "--send-to", f"file:{tmp_path}/undo").code == 0
     began, *_, ended = messages(tmp_path / "undo")
     assert began["undoes"] == ended["undoes"] == refused["run"]

@@ -8,6 +8,7 @@ from typing import Any
 from trueup.cli import muting, outcomes
 from trueup.cli.terminal import options
 from trueup.cli.terminal.extras import how_to_install
+from trueup.cli.terminal.given import complete
 from trueup.exit_codes import ExitCode
 from trueup.reconcile import audit, files, plan, sinks
 from trueup.reconcile.collect import selection
@@ -87,6 +88,14 @@ def _not_approved(refused: approvals.NotApproved) -> str:
 def _cause(reason: Reason | None) -> str:
     """What is behind it, if that is known."""
     return f": {in_words(reason)}" if reason else ""
+
+
+def _its_run(stale: plan.PlanStale) -> str:
+    """What an earlier run of a plan has written that is too old now."""
+    if not stale.run:
+        return ""
+    written = f"Its run {stale.run} has {stale.in_place} of {counted(stale.steps, 'step')} in place"
+    return f"{written}; to take it back: {complete(f'trueup undo {stale.run}')}. "
 
 
 def _proxy(error: cloud.Unreachable) -> str:
@@ -350,7 +359,7 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
         ExitCode.USAGE,
         lambda e: (
             f"the plan is stale: it was made at {e.made_at:%Y-%m-%d %H:%M} UTC, "
-            f"and may not be older than {e.age_max.total_seconds() / 3600:g} h. "
+            f"and may not be older than {e.age_max.total_seconds() / 3600:g} h. {_its_run(e)}"
             "Make a new one with 'trueup plan --out FILE', or raise --max-age."
         ),
     ),

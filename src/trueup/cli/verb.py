@@ -15,6 +15,7 @@ from cliff.columns import FormattableColumn
 from cliff.lister import Lister
 
 from trueup.cli.exits import explained, unforeseen
+from trueup.cli.terminal.given import remembered
 from trueup.cli.terminal.options import (
     NOVA_CONF,
     nova_conf_of,
@@ -80,6 +81,7 @@ class Verb(ShortErrors, Lister):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
+        self._parser = parser
         parser.add_argument(
             "-q", "--quiet", action="store_true", help="print the result, and errors; nothing else"
         )
@@ -90,6 +92,10 @@ class Verb(ShortErrors, Lister):
         self._acted = False
         if parsed_args.quiet:
             be_quiet(True)
+        with remembered(parsed_args, self._parser):
+            return self._explained_run(parsed_args)
+
+    def _explained_run(self, parsed_args: argparse.Namespace) -> int:
         try:
             self.check(parsed_args)
             super().run(parsed_args)

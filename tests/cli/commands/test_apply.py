@@ -78,6 +78,12 @@ def test_a_run_that_another_process_applies_is_left_to_it(small, plan_file, stat
 def test_a_raised_age_takes_an_older_plan(plan_file):
     assert trueup("apply", plan_file, "--max-age", 0).code == 2
     assert trueup("apply", plan_file, "--max-age", 0.5).code == 0
+    again = trueup("apply", plan_file, "--max-age", 0)
+    [run] = [row["Run"] for row in trueup("journal", "-f", "json").json()]
+    assert again.code == 2
+    assert (
+        f"Its run {run} has 4 of 4 steps in place; to take it back: trueup undo {run}" in again.err
+    )
 
 
 def test_what_was_refused_is_planned_again_and_applied(small, plan_file):

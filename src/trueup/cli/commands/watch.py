@@ -15,6 +15,7 @@ from trueup.cli.exits import explained, unforeseen
 from trueup.cli.judging import add_audit_options, audit_options
 from trueup.cli.outcomes import add_policy_option
 from trueup.cli.repairs import RepairedCloud, send_to
+from trueup.cli.terminal.given import complete
 from trueup.cli.terminal.options import OptionRefused, host_and_port, origin_of
 from trueup.cli.terminal.progress import say
 from trueup.cli.trail import NO_TRAIL, Trail, add_trail_options, sink, trail_of
@@ -155,6 +156,7 @@ class WatchCommand(CloudVerb):
             say=say,
             send=lambda message: send_to(sinks, message),
             explain=_explain,
+            complete=lambda command: complete(command, arguments.state_dir),
         )
         return Repairer(cloud, desk)
 

@@ -44,11 +44,14 @@ def remedy_of_defect(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reaso
 
 @dataclass(eq=False)
 class PlanStale(Exception):
-    """The plan is older than it may be."""
+    """The plan is older than it may be. `run`: so many of its steps are in place already."""
 
     made_at: datetime
     age: timedelta
     age_max: timedelta
+    run: str = ""
+    in_place: int = 0
+    steps: int = 0
 
 
 @dataclass(eq=False)

@@ -124,7 +124,7 @@ def _run_row(journal: Journal | Unreadable) -> tuple[Cell, ...]:
         journal.plan.undoes or "",
         len(steps),
         *counts,
-        "",
+        "by trueup watch --repair" if journal.unattended else "",
         journal.plan.made_by,
         " ".join(dict.fromkeys(approvals)),
     )

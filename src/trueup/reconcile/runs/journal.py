@@ -64,17 +64,25 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The account and the host that began a run, the endpoint of Placement, and who approved it."""
+    """The account and the host that began a run, the endpoint of Placement, and who approved it.
+
+    `unattended`: `trueup watch --repair` began it, and no person.
+    """
 
     user: str = ""
     host: str = ""
     endpoint: str = ""
     approvals: tuple[Approval, ...] = ()
+    unattended: bool = False
 
     @property
     def account(self) -> str:
         """The account and the host, as `operator@controller`."""
         return "@".join(filter(None, (self.user, self.host)))
+
+
+# Nothing is known yet.
+NOBODY = Origin()
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +193,11 @@ class Journal:
     def origins(self) -> tuple[Origin, ...]:
         """Who began it, and who went on with it, in order."""
         return tuple(self._origins)
+
+    @property
+    def unattended(self) -> bool:
+        """Whether it was begun, or went on, without a person."""
+        return any(origin.unattended for origin in self._origins)
 
     @property
     def digests(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from trueup.reconcile.runs.journal import Journal, StepOutcome, done_by_reason
 from trueup.reconcile.runs.runs import observer_of
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.steps import Step
-from trueup.reconcile.verdicts import Finding
+from trueup.reconcile.verdicts import Finding, LeftAlone
 from trueup.reconcile.verdicts.verified import State, Verified
 
 
@@ -38,7 +38,7 @@ def verified(
     ids were `known` before the run are no news.
     """
     found = {row.id for row in seen.every_finding}
-    undecided = {row.subject: row.reason for row in seen.left_alone}
+    undecided = {row.subject: row.reason for row in seen.left_alone if not _waits_rightly(row)}
     undecided |= {row.subject: row.reason for row in seen.unchecked}
     missing = together(
         because("source-says", source=status.source, error=status.reason)
@@ -59,6 +59,12 @@ def verified(
             yield Verified(finding, State.NOT_JUDGED, reason=reason)
         else:
             yield Verified(finding, State.GONE)
+
+
+def _waits_rightly(row: LeftAlone) -> bool:
+    """Whether all of it was judged: its move waits for its owner, and its claims are right."""
+    names = (row.reason.name, *(cause.name for cause in row.reason.causes))
+    return "waits-for-confirmation" in names
 
 
 def verify(

@@ -5,8 +5,11 @@ SAFETY: whatever is not known stops them. Only a person ends a stop.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import Annotated
+
+import msgspec
 
 from trueup.reconcile.audit import Audit, Observation
 from trueup.reconcile.facts import Facts
@@ -14,11 +17,11 @@ from trueup.reconcile.plan import Plan, Ruling
 from trueup.reconcile.plan.automatic import PROOFS, Terms, unproven
 from trueup.reconcile.plan.narrowed import without
 from trueup.reconcile.reasons import Reason, because, together
-from trueup.reconcile.runs.journal import StepOutcome
+from trueup.reconcile.runs.journal import Journal, StepOutcome, done_by_reason
 from trueup.reconcile.steps import Step, held_in
 from trueup.reconcile.verdicts import Finding
 from trueup.reconcile.verdicts.verified import State, Verified
-from trueup.reconcile.watch.memory import RETURN_AFTER_MAX, Memory, Sighting
+from trueup.reconcile.watch.memory import RETURN_AFTER_MAX, Memory, Moment, Sighting
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 # A run that was interrupted is continued only so long: then its plan is too old.
@@ -29,15 +32,15 @@ CONTINUED_MAX = HOUR
 class Spent:
     """How many subjects a run may have changed, noted before it began; `at` is when it ended."""
 
-    at: datetime
-    subjects: int
+    at: Moment
+    subjects: Annotated[int, msgspec.Meta(ge=0)]
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
     """Since when nothing is repaired, and why."""
 
-    at: datetime
+    at: Moment
     reason: Reason
 
 
@@ -53,9 +56,9 @@ class Repairs:
     spent: tuple[Spent, ...] = ()
     announced: Mapping[str, str] = field(default_factory=dict)
     running: str = ""
-    repaired: Mapping[str, datetime] = field(default_factory=dict)
+    repaired: Mapping[str, Moment] = field(default_factory=dict)
     stopped: Stop | None = None
-    released_at: datetime | None = None
+    released_at: Moment | None = None
 
     def room(self, terms: Terms, now: datetime) -> tuple[int, int]:
         """How many subjects may still be changed in this hour, and in this day."""
@@ -85,6 +88,29 @@ class Repairs:
             *self.spent[:-1],
             *(Spent(max(now, last.at), last.subjects) for last in self.spent[-1:]),
         )
+
+
+def recalled(journals: Iterable[Journal], now: datetime) -> Repairs:
+    """What the journals tell of earlier repairs, where nothing else is remembered.
+
+    SAFETY: or whoever removes the memory would get a new budget.
+    """
+    ours = [journal for journal in journals if journal.unattended]
+    found = Repairs()
+    for journal in ours:
+        done = done_by_reason(journal.attempted)
+        again = {why: journal.ended_at for why, is_done in done.items() if is_done}
+        found = replace(
+            found,
+            spent=(*found.spent, Spent(journal.ended_at, len(journal.plan.subjects))),
+            repaired={**found.repaired, **again},
+            running=journal.plan.id if journal.interrupted else "",
+        )
+    return replace(
+        found,
+        spent=found.reserving(0, now)[:-1],
+        repaired=found.repairing((), now),
+    )
 
 
 def why_stop(seen: Observation, memory: Memory, repairs: Repairs, terms: Terms) -> Reason | None:

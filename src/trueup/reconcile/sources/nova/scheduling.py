@@ -140,6 +140,7 @@ def _server(session: Session, columns: Columns, cell: str, uuid: str) -> Schedul
         cell=cell,
         host=row.host or None,
         vm_state=row.vm_state or "",
+        task_state=row.task_state or "",
         fault=(last.message or "") if last else "",
         fault_at=reader.moment(last, "created_at") if last else None,
     )
@@ -224,8 +225,8 @@ def request_of(
         image=image_properties(properties),
         image_id=image.get("id"),
         disk_format=image.get("disk_format") or "",
-        # Before Ocata a request spec did not contain it.
-        volume_backed=bool(spec.get("is_bfv")),
+        # Up to Queens it does not say so; the image of a volume has no id.
+        volume_backed=bool(spec.get("is_bfv", not image.get("id"))),
         zone=spec.get("availability_zone"),
         hints={key: _texts(value) for key, value in hints.items()},
         ignored=frozenset(spec.get("ignore_hosts") or ()),
