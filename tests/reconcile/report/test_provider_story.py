@@ -35,8 +35,8 @@ def test_a_child_names_its_parent_and_a_pool_whom_it_shares_with():
     nic = story_of("provider", "nic", BROKEN + CHILD)
     assert "It is in the tree of h1." in section(nic, "Placement says")
     pool = story_of("provider", "pool", "cell1\nprovider pool DISK_GB=10 sharing\n")
-    assert "It shares what it has with no host." in section(pool, "Placement says")
-    assert section(pool, "Who holds its resources") == ("Nobody holds anything of it.",)
+    assert "It shares its resources with no host." in section(pool, "Placement says")
+    assert section(pool, "Who holds its resources") == ("No consumer holds its resources.",)
 
 
 def test_more_than_there_is_and_what_has_no_inventory_is_said():

@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plan: confirmed findings → ordered, guarded steps, complete in themselves. Pure."""
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-
-import msgspec
 
 from trueup.reconcile.audit import Confirmed
 from trueup.reconcile.collect.selection import EVERYTHING, Selection
@@ -20,7 +17,7 @@ from trueup.reconcile.plan.dependencies import (
 from trueup.reconcile.plan.order import Effect, ordered
 from trueup.reconcile.plan.policy import Decision
 from trueup.reconcile.reasons import Reason, because
-from trueup.reconcile.steps import Step, VersionIs, held_in, parts_of
+from trueup.reconcile.steps import Step, VersionIs, digest_of, held_in, parts_of
 from trueup.reconcile.verdicts import CONSUMERS, AuditOptions, Finding
 
 FORMAT = 1
@@ -136,8 +133,7 @@ class Plan:
     @property
     def digest(self) -> str:
         """A digest of the whole content."""
-        content = msgspec.json.encode(self, order="deterministic")
-        return hashlib.sha256(content).hexdigest()
+        return digest_of(self)
 
     @property
     def id(self) -> str:

@@ -100,6 +100,8 @@ def _proof(journal: Journal | Unreadable, folder: Path, evidence: Evidence) -> P
     lines, digest = journal.head
     signed_lines, found = _signed(folder, journal.run, evidence.signers)
     fault = found if isinstance(found, Reason) else None
+    if not (folder / f"{journal.run}.jsonl").read_bytes().endswith(b"\n"):
+        fault = fault or because("journal-half-line", line=lines + 1)
     received = evidence.received.get(journal.run, {})
     for number, told in sorted(received.items()):
         if fault is None and (number > lines or {journal.digests[number - 1]} != told):
@@ -173,8 +175,8 @@ def received_in(path: Path) -> Received:
                 told = msgspec.convert(document, _Told)
                 lines = found.setdefault(told.run, {})
                 known = lines.get(told.journal.line, frozenset())
-                # SAFETY: a later message does not replace an earlier one, or whoever cuts off the
-                # end of a journal and goes on with the run would hide it.
+                # SAFETY: a later message does not replace an earlier one: it would hide that the
+                # end of the journal was cut off before the run went on.
                 lines[told.journal.line] = known | {told.journal.digest}
     return found
 

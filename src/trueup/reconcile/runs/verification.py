@@ -77,7 +77,7 @@ def verify(
     if not findings:
         return []
     observer = observer_of(plan, findings, cloud, progress)
-    known = {row.id for row in (*plan.findings, *(one.finding for one in plan.declined))}
+    known = {row.id for row in (*plan.findings, *(declined.finding for declined in plan.declined))}
     by_reason: dict[str, list[Step]] = {}
     for step in steps:
         for reason in step.because:
