@@ -5,11 +5,15 @@ import json
 import os
 import subprocess
 import sys
+from queue import Queue
 
 import pytest
 from oslo_config import cfg
+from sqlalchemy.engine import make_url
 
+from tests.deployment.relay import relay_to
 from tests.deployment.schemas import rows_of, schema_of, upstream_command
+from tests.servers.databases import as_text
 from trueup.placement.index.view.differences import Difference
 from trueup.placement.index.view.verify import Verification
 from trueup.placement.manage import index, program, status
@@ -225,6 +229,33 @@ def test_a_database_that_does_not_answer_is_one_line(manage, word, code):
     assert (ended, out) == (code, "")
     assert error.startswith("trueup-manage: the database does not answer: ")
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("kind", ["mariadb", "postgresql"])
+def test_a_command_that_is_not_done_says_whether_the_database_answers(
+    kind, fresh_database, manage, monkeypatch
+):
+    url = make_url(filled(fresh_database(kind)))
+    told: Queue[str] = Queue()
+    with relay_to(url.port or 0) as relay:
+        relayed = url.set(host="127.0.0.1", port=relay.port)
+        at = f"the database (127.0.0.1:{relay.port})"
+
+        def work(database: Database, *_: object) -> Verification:
+            with database.reading() as tx:
+                assert told.get() == f"still at work after 1 s; {at} answers"
+                relay.freeze()
+                # It may have been asked before that.
+                while not told.get().endswith(f"{at} does not answer any more"):
+                    pass
+                relay.thaw()
+                tx.exec_driver_sql("SELECT 1")
+            return Verification([], [])
+
+        monkeypatch.setattr(program, "TELLING_SECONDS", 1)
+        monkeypatch.setattr(program, "_say", told.put)
+        monkeypatch.setattr(index, "verify_index", work)
+        assert manage(as_text(relayed), "index", "verify")[0] == 0
 
 
 @pytest.mark.parametrize(("word", "code"), [("sync", 1), ("fsck", 2), ("detach", 2)])

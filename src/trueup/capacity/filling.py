@@ -87,7 +87,7 @@ class Filling:
         return len(claims)
 
     def take_back(self) -> None:
-        """Undo all placing so far, of servers of which nothing was released."""
+        """Undo all placing so far. No server may have been released in between."""
         for claim in self._claims:
             self._room.release(claim)
         self._claims, self._cells = [], {}
@@ -95,7 +95,7 @@ class Filling:
         self._full.clear()
 
     def binds(self, asked: Asked, hosts: Sequence[tuple[Place, int]]) -> Counter[Binding]:
-        """What keeps one more server away from these hosts, of which none has room."""
+        """What keeps one more server away from these hosts, none of which has room."""
         found = Counter[Binding]({(Bind.SERVERS_MAX, ""): 0})
         open_roots = []
         for place, root in hosts:
@@ -107,7 +107,8 @@ class Filling:
         # Placement would have let it in, and the NUMA cells do not.
         by_cells = asked.numa is not None
         found.update(
-            (Bind.NUMA, "") if by_cells and one == (Bind.TOGETHER, "") else one for one in lacking
+            (Bind.NUMA, "") if by_cells and bind == (Bind.TOGETHER, "") else bind
+            for bind in lacking
         )
         return +found
 

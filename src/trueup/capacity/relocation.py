@@ -82,7 +82,7 @@ def drained(facts: Facts, host: str) -> tuple[Move, ...]:
 
 
 def relieved(facts: Facts) -> tuple[Move, ...]:
-    """The servers to move from hosts of which more is held than they have, until it is not."""
+    """The servers to move off over-full hosts, until no host is over-full."""
     over = dict(_overfull(facts))
     every = _servers(facts, over)
     relocation = _Relocation(facts, every)
@@ -118,7 +118,7 @@ def survived(facts: Facts, number: int, by: By = By.CLOUD) -> tuple[Failure, ...
         fullest = sorted(hosts, key=lambda host: (-load[host], host))
         elsewhere = every - hosts
         together = (
-            (host, *islice((one for one in fullest if one != host), number - 1))
+            (host, *islice((other for other in fullest if other != host), number - 1))
             for host in sorted(hosts)
         )
         for failing in dict.fromkeys(tuple(sorted(names)) for names in together):
@@ -161,7 +161,7 @@ def may_have_devices(server: Instance, asked: Asked, facts: Facts) -> bool:
 
 
 def _overfull(facts: Facts) -> Iterator[tuple[str, dict[tuple[str, str], int]]]:
-    """Each host of which more is held than it has, and by how much, by provider and class."""
+    """Each over-full host with its excess, by provider and class."""
     for node in sorted(facts.compute_nodes, key=lambda row: (row.host, row.node)):
         excess = {
             (row.uuid, name): used - row.inventories[name].capacity
@@ -181,7 +181,7 @@ class _Relocation:
         kinds = [asked for asked in self._asked.values() if isinstance(asked, Asked)]
         self._ground = ground(facts, {kind.request for kind in kinds})
         self._filling = Filling(self._ground, kinds)
-        self._homes = grouped(((one[0].cell, one[0].zone), one) for one in self._ground.hosts)
+        self._homes = grouped(((host[0].cell, host[0].zone), host) for host in self._ground.hosts)
         self._open_hosts: dict[tuple[Asked, Home], Sequence[tuple[Place, int]]] = {}
         self._known_binds: dict[tuple[Asked, Home], Mapping[Binding, int]] = {}
 

@@ -177,12 +177,13 @@ def open_database(settings: Settings) -> Database:
 
 def open_for_maintenance(settings: Settings) -> Database:
     """The database for commands, which wait for locks as long as the server permits."""
-    return _opened(availability.open_database, *_to_wait_for(settings))
+    options = replace(settings.database, lock_wait_seconds=None)
+    return _opened(availability.open_database, _named_url(settings), options)
 
 
 def open_to_read(settings: Settings) -> Database:
     """The database for commands that only read, and create no file."""
-    return _opened(availability.open_existing, *_to_wait_for(settings))
+    return _opened(availability.open_existing, _named_url(settings), settings.database)
 
 
 def _opened(
@@ -194,13 +195,13 @@ def _opened(
         raise ConfigurationUnusable(str(error)) from error
 
 
-def _to_wait_for(settings: Settings) -> tuple[str, DatabaseOptions]:
+def _named_url(settings: Settings) -> str:
     if not settings.database_url:
         raise ConfigurationUnusable(
             f"{files_of(settings.source)} names no database. Set the option 'connection' in "
             "[placement_database], or name another file with --config-file"
         )
-    return settings.database_url, replace(settings.database, lock_wait_seconds=None)
+    return settings.database_url
 
 
 def set_up_logging(source: cfg.ConfigOpts) -> None:

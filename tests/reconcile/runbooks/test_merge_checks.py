@@ -53,7 +53,7 @@ def test_an_instance_of_another_host_holds_residue():
     [
         ("h1", "h2", "that host is there"),
         ("h1", "h1", "not those of two providers"),
-        ("lost", "h2", "nobody holds it"),
+        ("lost", "h2", "no consumer holds its resources"),
     ],
 )
 def test_two_providers_that_are_not_one_host(old, new, words):

@@ -10,8 +10,11 @@ from datetime import timedelta
 import pytest
 import sqlalchemy
 from sqlalchemy import column, select, table, text
+from sqlalchemy.engine import make_url
 from sqlalchemy.pool import NullPool
 
+from tests.deployment.relay import relay_to
+from tests.servers.databases import as_text
 from trueup.reconcile.clock import now
 from trueup.reconcile.sources import database as reading
 from trueup.reconcile.sources.database import Alike, Database
@@ -145,7 +148,27 @@ def test_a_server_that_takes_the_connection_and_says_nothing_is_silent(kind):
         with pytest.raises(Unreachable) as silent:
             database.ask(lambda session: session.rows(select(NUMBERS.c.id)))
     assert silent.value.source == "a cell"
+    assert f"127.0.0.1:{port}" in silent.value.reason
     assert time.monotonic() - started < reading.CONNECT_SECONDS
+
+
+@pytest.mark.parametrize("kind", ["mariadb", "mysqldb", "postgresql"])
+def test_a_server_that_freezes_between_two_statements_is_silent(kind, fresh_database):
+    """Its host accepts what is sent, so only the missing answer shows that nobody works on it."""
+    url = make_url(fresh_database(kind))
+    with relay_to(url.port or 0) as relay:
+        relayed = as_text(url.set(host="127.0.0.1", port=relay.port))
+
+        def fetch(session: reading.Session) -> None:
+            session.clock()
+            relay.freeze()
+            session.clock()
+
+        with pytest.raises(Unreachable) as silent:
+            Database("a cell", relayed, seconds=1).ask(fetch)
+        assert silent.value.source == "a cell"
+        assert str(relay.port) in silent.value.reason
+        relay.thaw()
 
 
 @pytest.mark.parametrize("url", ["", "not a url", "nosuch://host/nova", "mysql+nosuch://host/nova"])

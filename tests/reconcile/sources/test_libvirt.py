@@ -4,6 +4,7 @@
 Its binding is built where libvirt-dev is installed.
 """
 
+import socket
 import sys
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -18,6 +19,7 @@ from tests.servers.domains import binding, connected, define, states
 from tests.servers.processes import ProgramMissing
 from tests.servers.skipping import skip_without
 from trueup.reconcile.facts import Domain
+from trueup.reconcile.sources import libvirt as source
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.sources.libvirt import (
     PATTERN,
@@ -148,6 +150,19 @@ def libvirtd() -> Iterator[str]:
         if not uri:
             skip_without(MISSING)
         yield uri
+
+
+def test_a_hypervisor_that_accepts_and_is_silent_is_given_up(libvirt, monkeypatch):
+    monkeypatch.setattr(source, "ANSWER_SECONDS", 1)
+    with socket.create_server(("127.0.0.1", 0)) as dumb:
+        uri = f"qemu+tcp://127.0.0.1:{dumb.getsockname()[1]}/system"
+        here = Hypervisors(uri)
+        [reported] = here.domains(["h1"])
+        assert reported == HostDomains("h1", reason=f"{uri} gave no answer for 1 s")
+        for ask in (here.record, here.definition, lambda *asked: here.undefine(*asked, ())):
+            with pytest.raises(Unreachable) as silent:
+                ask("h1", GHOST)
+            assert (silent.value.source, silent.value.reason) == ("h1", reported.reason)
 
 
 WITH_TPM = "<devices><tpm/></devices>"

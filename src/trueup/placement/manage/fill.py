@@ -20,8 +20,9 @@ from trueup.placement.store.fill import (
     tables_in,
 )
 
-# The database is new, so no other session holds a lock for long.
-_OPTIONS = DatabaseOptions(lock_wait_seconds=None)
+# Nobody else uses a new database. A server that is silent for longer than this is given up: the
+# commit of a large ledger may take a while.
+_OPTIONS = DatabaseOptions(lock_wait_seconds=600)
 
 
 def has_ledger(url: str) -> bool:

@@ -3,9 +3,11 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 from trueup.exit_codes import ExitCode
@@ -15,11 +17,15 @@ from trueup.placement.manage import fsck, index, listing, online_migrations, sch
 from trueup.placement.store import migrations
 from trueup.placement.store.engine import availability
 from trueup.placement.store.engine.database import Database
+from trueup.silence import with_address
 
 _GROUPS = {
     "db": "database commands",
     "index": "commands for the view that workers keep in memory",
 }
+
+TELLING_SECONDS = 60
+"""How often a command that is not done says so."""
 
 Action = Callable[[Database, Settings, Any], int]
 """Takes the options of the command line, returns the exit code."""
@@ -120,12 +126,40 @@ def _run(words: list[str]) -> int:
     settings = config.read(source)
     database = config.open_for_maintenance(settings)
     try:
-        with listing.printing():
+        with listing.printing(), _telling(database, settings):
             return run(database, settings, source.command)
         # The pipe was closed.
         return int(ExitCode.CLEAN)
     finally:
         database.close()
+
+
+@contextmanager
+def _telling(working: Database, settings: Settings) -> Iterator[None]:
+    """While a command is at work, say now and then whether its database answers.
+
+    A statement may take as long as it needs: a change of large tables does. Nobody can tell it
+    from one that a frozen server does not answer, except by asking the server something else.
+    """
+    done = Event()
+
+    def tell() -> None:
+        seconds = 0
+        while not done.wait(TELLING_SECONDS):
+            seconds += TELLING_SECONDS
+            with closing(config.open_to_read(settings)) as database:
+                answers = availability.answers(database)
+                where = with_address("the database", database.engine.url)
+            if not done.is_set():
+                said = "answers" if answers else "does not answer any more"
+                _say(f"still at work after {seconds} s; {where} {said}")
+
+    if not working.is_sqlite:
+        Thread(target=tell, daemon=True).start()
+    try:
+        yield
+    finally:
+        done.set()
 
 
 def _add_parsers(groups: Any) -> None:
@@ -158,7 +192,10 @@ def _print_help(options: Any, *_: Any) -> int:
     return 0
 
 
+def _say(sentence: str) -> None:
+    sys.stderr.write(f"{Path(sys.argv[0]).name}: {sentence}\n")
+
+
 def _fail(sentence: str, code: ExitCode, is_upstreams: bool) -> int:
-    name = Path(sys.argv[0]).name
-    sys.stderr.write(f"{name}: {sentence}\n")
+    _say(sentence)
     return int(ExitCode.INTERNAL_ERROR if is_upstreams else code)

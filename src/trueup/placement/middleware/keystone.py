@@ -6,6 +6,9 @@ from typing import Any
 
 GROUP = "keystone_authtoken"
 
+ANSWER_SECONDS = 10
+"""The default of http_connect_timeout. Without one, requests wait as long as Keystone is silent."""
+
 
 class UnknownAuthType(Exception):
     """No authentication plugin of this name is installed."""
@@ -23,6 +26,9 @@ def guard(api: Any, source: Any, open_paths: Collection[str]) -> Any:
     loading.register_auth_conf_options(source, GROUP)
     if not (source[GROUP].auth_type or source[GROUP].auth_section):
         raise NoCredentials
+    for group, options in auth_token.list_opts():
+        source.register_opts(options, group)
+    source.set_default("http_connect_timeout", ANSWER_SECONDS, GROUP)
     guarded = auth_token.AuthProtocol(api, {"oslo_config_config": source})
 
     def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:

@@ -40,6 +40,7 @@ from sqlalchemy.exc import (
 from sqlalchemy.pool import NullPool
 
 from trueup.reconcile.sources.errors import Cause, DatabaseUnusable, Unreachable
+from trueup.silence import bounded_connection, with_address
 
 # The words of servers and drivers for causes that an operator can remove.
 _CAUSES = (
@@ -93,7 +94,11 @@ def _unpacking(columns: tuple[str, ...]) -> "msgspec.json.Decoder[list[Row]]":
 
 
 # The dialect and driver in a site's URL → the driver that Trueup's extras install.
-_DRIVERS = {"mysql": "mysql+pymysql", "postgresql": "postgresql+psycopg"}
+_DRIVERS = {
+    "mysql": "mysql+pymysql",
+    "postgresql": "postgresql+psycopg",
+    "postgresql+psycopg2": "postgresql+psycopg",
+}
 # SAFETY: the statement that makes a session read-only, whatever its account may do.
 _READ_ONLY = {
     "mysql": "SET SESSION TRANSACTION READ ONLY",
@@ -135,7 +140,7 @@ class Database:
             with self._engine.connect() as connection:
                 return fetch(Session(connection, self.source, deadline, self._seconds))
         except SQLAlchemyError as error:
-            reason = _first_line(error)
+            reason = with_address(_first_line(error), self._engine.url)
             raise Unreachable(self.source, reason, _cause(reason)) from error
 
     def close(self) -> None:
@@ -321,6 +326,11 @@ def _read_only_engine(url: URL, seconds: float) -> Engine:
     if url.get_backend_name() == "sqlite":
         # The driver begins no transaction for a SELECT, so each would see a different state.
         listens_for(engine, "begin")(lambda connection: connection.exec_driver_sql("BEGIN"))
+    if engine.dialect.driver == "psycopg":
+        kind = bounded_connection(engine.dialect.loaded_dbapi, max(1, int(seconds)))
+        listens_for(engine, "do_connect")(
+            lambda _dialect, _record, words, named: kind.connect(*words, **named)
+        )
     statement = _READ_ONLY[engine.dialect.name]
 
     @listens_for(engine, "connect")
@@ -348,7 +358,6 @@ def _connect_arguments(driver: str, seconds: float) -> dict[str, Any]:
         "pymysql": {"connect_timeout": connecting, "read_timeout": whole},
         "mysqldb": {"connect_timeout": connecting, "read_timeout": whole},
         "psycopg": libpq,
-        "psycopg2": libpq,
     }
     return known.get(driver, {})
 

@@ -4,11 +4,14 @@
 Nothing else uses libvirt's binding, which the extra `libvirt` installs.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from importlib import import_module
-from typing import Any
+from threading import Thread
+from typing import Any, Concatenate, ParamSpec, TypeVar
 from xml.etree.ElementTree import Element, ParseError
 
 from defusedxml import DefusedXmlException
@@ -26,6 +29,8 @@ from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.threads import threads
 
 AT_ONCE = 8
+# Seconds in which a hypervisor must answer all questions about one host, or of one change.
+ANSWER_SECONDS = 60
 # `{host}` stands for a compute host's name.
 PATTERN = "qemu+ssh://nova@{host}/system"
 # A version follows, 1.0 or 1.1; both have the elements that are read here.
@@ -41,6 +46,41 @@ _STATES = (
     "crashed",
     "suspended by power management",
 )
+
+
+_Asked = ParamSpec("_Asked")
+_Answer = TypeVar("_Answer")
+
+
+def _bounded(
+    ask: Callable[Concatenate["Hypervisors", str, _Asked], _Answer],
+) -> Callable[Concatenate["Hypervisors", str, _Asked], _Answer]:
+    """The same method of a host, which raises Unreachable if the answer takes too long.
+
+    libvirt waits for a silent server without a limit, and Ctrl-C waits with it. The thread that
+    asks is given up, and ends with the process.
+    """
+
+    @wraps(ask)
+    def bounded(
+        self: "Hypervisors", host: str, /, *words: _Asked.args, **named: _Asked.kwargs
+    ) -> _Answer:
+        answer: Future[_Answer] = Future()
+
+        def fetch() -> None:
+            try:
+                answer.set_result(ask(self, host, *words, **named))
+            except Exception as error:
+                answer.set_exception(error)
+
+        Thread(target=fetch, daemon=True).start()
+        try:
+            return answer.result(ANSWER_SECONDS)
+        except TimeoutError:
+            reason = f"{self.uri(host)} gave no answer for {ANSWER_SECONDS} s"
+            raise Unreachable(host, reason) from None
+
+    return bounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +114,7 @@ class Hypervisors:
         with threads(AT_ONCE) as pool:
             yield from pool.map(self._read, hosts)
 
+    @_bounded
     def definition(self, host: str, domain: str) -> str | None:
         """The inactive definition of a domain; None: the host has no such domain.
 
@@ -83,6 +124,7 @@ class Hypervisors:
             found = _domain_of(connection, domain)
             return found and self._text(found)
 
+    @_bounded
     def record(self, host: str, domain: str) -> DomainRecord | None:
         """A domain's definition and its state on disk; None: the host has no such domain.
 
@@ -104,6 +146,7 @@ class Hypervisors:
                 snapshots=found.snapshotNum(0),
             )
 
+    @_bounded
     def define(self, host: str, text: str) -> str:
         """Define a domain; "" if libvirt accepts it, else its reason. Raises Unreachable."""
         with self._writing(host) as connection:
@@ -113,6 +156,7 @@ class Hypervisors:
                 return self._refusal(connection, error, host)
         return ""
 
+    @_bounded
     def undefine(self, host: str, domain: str, discards: Collection[str]) -> str:
         """Remove the definition of a domain; "" if it was removed, else the reason.
 
@@ -189,18 +233,17 @@ class Hypervisors:
 
     def _read(self, host: str) -> HostDomains:
         try:
-            connection = self._libvirt.openReadOnly(self.uri(host))
-            try:
-                found = connection.listAllDomains(0)
-                rows = [(domain.XMLDesc(0), domain.state()[0]) for domain in found]
-            finally:
-                connection.close()
-            domains = (parse_domain(text, state, host) for text, state in rows)
-            return HostDomains(host, tuple(sorted(domains, key=lambda domain: domain.uuid)))
-        except self._libvirt.libvirtError as error:
-            return HostDomains(host, reason=str(error))
+            return HostDomains(host, self._listed(host))
         except Unreachable as silence:
             return HostDomains(host, reason=silence.reason)
+
+    @_bounded
+    def _listed(self, host: str) -> tuple[Domain, ...]:
+        with self._reading(host) as connection:
+            found = connection.listAllDomains(0)
+            rows = [(domain.XMLDesc(0), domain.state()[0]) for domain in found]
+        domains = (parse_domain(text, state, host) for text, state in rows)
+        return tuple(sorted(domains, key=lambda domain: domain.uuid))
 
 
 def status_of(replies: Iterable[HostDomains]) -> SourceStatus:

@@ -10,7 +10,8 @@ from sqlalchemy.exc import TimeoutError as NoConnectionFree
 
 from trueup.placement.store.engine.database import Database
 from trueup.placement.store.engine.errors import DatabaseSilent, Meaning, meaning_of
-from trueup.placement.store.engine.sessions import DatabaseOptions
+from trueup.placement.store.engine.sessions import ASKED, DatabaseOptions
+from trueup.silence import with_address
 
 __all__ = [
     "DatabaseError",
@@ -52,9 +53,11 @@ def open_existing(url: str, options: DatabaseOptions) -> Database:
 
 
 def reason(error: BaseException) -> str:
-    """The message of the database itself, in one line."""
+    """The message of the database itself, in one line, and the server that was asked."""
     original = getattr(error, "orig", None) or error
-    return str(original).strip().partition("\n")[0]
+    said = str(original).strip().partition("\n")[0]
+    url = getattr(original, ASKED, None)
+    return with_address(said, url) if url else said
 
 
 def is_away(error: BaseException) -> bool:

@@ -3,9 +3,7 @@
 
 import math
 import time
-from collections.abc import Generator
 from dataclasses import dataclass
-from inspect import signature
 from typing import Any
 
 from sqlalchemy import Connection, Engine, event
@@ -20,6 +18,7 @@ from trueup.placement.store.engine.errors import (
     meaning_of_original,
 )
 from trueup.placement.store.engine.statements import AUTOCOMMIT
+from trueup.silence import bounded_connection
 
 IN_MEMORY = frozenset({None, "", ":memory:"})
 """The names of SQLite databases that are not in a file."""
@@ -46,6 +45,9 @@ _SERVER = "SELECT pg_backend_pid(), pg_is_in_recovery()"
 _LEVEL: IsolationLevel = "READ COMMITTED"
 _MARK = "@trueup_session"
 """A variable of MySQL's sessions: the ID of the session that its client knows."""
+
+ASKED = "trueup_asked"
+"""An attribute of the driver's errors: the URL of the server, which their texts often lack."""
 
 _NEW_SESSION_NEEDED = frozenset({Meaning.AWAY, Meaning.READ_ONLY})
 """After these errors another session may succeed, perhaps with another server."""
@@ -134,7 +136,10 @@ def _give_up_useless_sessions(engine: Engine) -> None:
 
     @event.listens_for(engine, "handle_error")
     def close_useless(context: Any) -> None:
-        if context.connection is None or context.original_exception is None:
+        if context.original_exception is None:
+            return
+        setattr(context.original_exception, ASKED, engine.url)
+        if context.connection is None:
             return
         meaning = meaning_of_original(context.original_exception)
         if context.is_disconnect or meaning in _NEW_SESSION_NEEDED:
@@ -166,7 +171,7 @@ def _bound_waiting(engine: Engine, options: DatabaseOptions) -> None:
     def connect(dialect: Any, _record: Any, arguments: Any, parameters: dict[str, Any]) -> Any:
         parameters.setdefault("connect_timeout", options.connect_seconds)
         if dialect.driver == "psycopg":
-            kind = _bounded_kind(dialect.loaded_dbapi, options.silence_seconds)
+            kind = bounded_connection(dialect.loaded_dbapi, options.silence_seconds)
             return kind.connect(*arguments, **parameters)
         if dialect.driver != "pymysql" or "read_timeout" in parameters:
             return dialect.connect(*arguments, **{**bounds, **parameters})
@@ -175,49 +180,6 @@ def _bound_waiting(engine: Engine, options: DatabaseOptions) -> None:
         connection = dialect.connect(*arguments, **{**shorter, **parameters})
         connection._read_timeout = options.silence_seconds
         return connection
-
-
-def _bounded_kind(driver: Any, seconds: int | None) -> Any:
-    """psycopg's connections, with a limit for the server's silence."""
-    kind: Any = driver.Connection
-    if seconds is None:
-        return kind
-    # psycopg 3.3 has a timeout of its own.
-    counts_itself = "timeout" in signature(kind.wait).parameters
-
-    def wait(connection: Any, steps: Generator[Any, Any, Any], *more: Any, **options: Any) -> Any:
-        if counts_itself:
-            options.setdefault("timeout", seconds)
-        else:
-            steps = _until_silent(steps, seconds, driver.OperationalError)
-        try:
-            return kind.wait(connection, steps, *more, **options)
-        except driver.OperationalError:
-            if connection.info.transaction_status == driver.pq.TransactionStatus.ACTIVE:
-                # SAFETY: the answer may still come, and would be taken for the next statement's.
-                connection.close()
-            raise
-
-    return type("BoundedConnection", (kind,), {"wait": wait})
-
-
-def _until_silent(
-    steps: Generator[Any, Any, Any], seconds: int, error: type[Exception]
-) -> Generator[Any, Any, Any]:
-    """The steps of a statement. Raises this error if the server is silent for so long."""
-    ends = time.monotonic() + seconds
-    try:
-        awaited = next(steps)
-        while True:
-            is_ready = yield awaited
-            # psycopg sends 0 several times a second while the server is silent.
-            if is_ready:
-                ends = time.monotonic() + seconds
-            elif time.monotonic() > ends:
-                raise error(f"the server said nothing for {seconds} s")
-            awaited = steps.send(is_ready)
-    except StopIteration as ended:
-        return ended.value
 
 
 def _prepare_sqlite(engine: Engine, url: URL, options: DatabaseOptions) -> None:
