@@ -7,6 +7,7 @@ more examples, rounds and kills where the environment says how many. The markers
 tests are collected, so that no test carries them by hand.
 """
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,7 @@ LONG = frozenset(
 # Files and folders.
 GROWS = frozenset(
     {
+        "cli/test_repairs.py",
         "deployment/test_samples.py",
         "differential",
         "fuzz",
@@ -60,7 +62,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if is_long(item):
             item.add_marker(MARKER)
-        if any(_path(item).is_relative_to(name) for name in GROWS):
+        if _grows(_path(item)):
             item.add_marker(GROWING)
 
 
@@ -69,6 +71,12 @@ def is_long(item: pytest.Item) -> bool:
     path = str(_path(item))
     every = f"{path}::{item.name.partition('[')[0]}"
     return not LONG.isdisjoint({path, every, f"{path}::{item.name}"})
+
+
+# PERF: once for each file; there are twenty times as many tests.
+@cache
+def _grows(path: Path) -> bool:
+    return any(path.is_relative_to(name) for name in GROWS)
 
 
 def _path(item: pytest.Item) -> Path:

@@ -5,6 +5,7 @@ Unit and scenario tests are quick unless they ask for a server or take long. The
 is set while tests are collected, so that no test carries it by hand.
 """
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -47,8 +48,12 @@ SLOW = frozenset(
         "docs/test_package_page.py",
         "docs/test_pictures.py",
         "docs/test_site.py",
+        "lab/test_drift.py",
+        "packaging/test_ansible.py",
         "placement/api/wire/test_validators.py",
+        "placement/index/search/test_candidates.py",
         "placement/index/test_emptiness.py",
+        "placement/index/view/test_damage.py",
         "placement/index/view/test_foreign_writes.py",
         "placement/middleware/test_tracing.py",
         "placement/store/engine/test_write_slots.py",
@@ -70,6 +75,7 @@ SLOW = frozenset(
         "reconcile/sources/placement/test_usages.py",
         "reconcile/watch/test_monitoring.py",
         "test_halves.py",
+        "test_skips.py",
         "test_wsgi.py",
     }
 )
@@ -102,6 +108,8 @@ def is_quick(item: pytest.Item) -> bool:
     return quick and not fixtures & SERVERS and not named & KINDS
 
 
+# PERF: once for each file; there are twenty times as many tests.
+@cache
 def _may_be_quick(path: Path) -> bool:
     """Whether a file, or folder, may have quick tests; relative to the folder of all tests."""
     inside = (path.suffix == ".py" and len(path.parts) == 1) or {*path.parts[:1]} <= {*FOLDERS}

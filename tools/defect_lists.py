@@ -7,6 +7,7 @@ The schema also has the names of all reasons. A test compares the files with wha
 """
 
 import json
+import textwrap
 from pathlib import Path
 
 from trueup.reconcile.defects import DEFECTS
@@ -14,21 +15,21 @@ from trueup.reconcile.plan.automatic import PROOFS
 from trueup.reconcile.report.reasons import SENTENCES
 
 DOCS = Path(__file__).parents[1] / "docs"
-PROOF_HEAD = "| defect | its proof |\n| --- | --- |\n"
-HEAD = "| defect | in one sentence |\n| --- | --- |\n"
+PROOF_HEAD = "The defects, and the proof of each:\n\n"
+HEAD = "What an audit finds:\n\n"
 
 
 def lists() -> dict[Path, str]:
     """What each of the files should be."""
     index, schema = DOCS / "README.md", DOCS / "audit.schema.json"
-    rows = (f"| [{one.NAME}](defects/{one.NAME}.md) | {one.TITLE}. |\n" for one in DEFECTS)
+    rows = (_item(one.NAME, one.TITLE) for one in DEFECTS)
     before, rest = index.read_text().split(HEAD, 1)
     _, after = rest.split("\n\n", 1)
     document = json.loads(schema.read_text())
     document["$defs"]["defect"]["enum"] = [one.NAME for one in DEFECTS]
     document["$defs"]["why"]["properties"]["name"]["enum"] = sorted(SENTENCES)
     repairs = DOCS / "automatic-repair.md"
-    proofs = (f"| [{name}](defects/{name}.md) | {proof}. |\n" for name, proof in PROOFS.items())
+    proofs = (_item(name, proof) for name, proof in PROOFS.items())
     start, remainder = repairs.read_text().split(PROOF_HEAD, 1)
     _, end = remainder.split("\n\n", 1)
     return {
@@ -36,6 +37,11 @@ def lists() -> dict[Path, str]:
         index: f"{before}{HEAD}{''.join(rows)}\n{after}",
         schema: json.dumps(document, indent=2, ensure_ascii=False) + "\n",
     }
+
+
+def _item(defect: str, sentence: str) -> str:
+    text = f"- [{defect}](defects/{defect}.md): {sentence}."
+    return textwrap.fill(text, 120, subsequent_indent="  ", break_on_hyphens=False) + "\n"
 
 
 if __name__ == "__main__":

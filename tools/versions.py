@@ -12,11 +12,12 @@ with each of its drivers. The sets:
 
     python tools/versions.py                    all of TRIALS, for which this machine has a Python
     python tools/versions.py lowest-3.11 2025.2-3.12
+    python tools/versions.py newest-3.13/quick  the quick tests alone; /HTTP the others
     python tools/versions.py pins FOLDER        write tools/versions/ anew, from a clone of
                                                 openstack/requirements
 
-Upstream's nova and openstack-placement are installed without the versions that they ask for:
-they are what the tests compare with, and must not decide about what Trueup stands on. uv installs
+Upstream's nova, Placement and its client are installed without the versions that they ask for: they
+are what the tests compare with, and must not decide about what Trueup stands on. uv installs
 everything: pip takes too long to find versions that suit the lowest ones.
 """
 
@@ -36,6 +37,7 @@ from packaging.version import Version
 ROOT = Path(__file__).parents[1]
 PINS = ROOT / "tools" / "versions"
 ENVIRONMENTS = ROOT / ".venv" / "versions"
+WORKERS = os.environ.get("WORKERS", "2")
 UV = Path(sys.executable).with_name("uv")
 # By release of OpenStack: where openstack/requirements has its last pins.
 RELEASES = {
@@ -67,7 +69,7 @@ TRIALS = (
 )
 # What ours need in turn, where a release pins less.
 NEEDED_IN_TURN = (Requirement("typing_extensions>=4.6"),)
-COMPARED_WITH = ("nova", "openstack-placement")
+COMPARED_WITH = ("nova", "openstack-placement", "osc-placement")
 OURS = ".[all,osc,profiler,mysqlclient,libvirt]"
 # What no test of a trial asks for: linters, clients and the site. They need new versions of
 # libraries that Trueup uses too.
@@ -80,7 +82,6 @@ LEFT_OUT = {
     "import-linter",
     "mypy",
     "myst-parser",
-    "osc-placement",
     "python-openstackclient",
     "ruff",
     "sphinx",
@@ -92,7 +93,7 @@ LEFT_OUT = {
 HTTP = "upstream's HTTP tests"
 SUITES = {
     HTTP: ("tests/differential/test_gabbi.py",),
-    "quick tests": ("-m", "quick", "--ignore=tests/docs"),
+    "quick tests": ("-m", "quick", "--ignore=tests/docs", "--ignore=tests/packaging"),
 }
 # With every driver, and with no database left out.
 ENVIRONMENT = {HTTP: {"TRUEUP_EXAMPLES": "1", "TRUEUP_FORBID_SKIPS": "1"}}
@@ -114,9 +115,10 @@ class NotInstalled(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A set of versions on a Python, as `lowest-3.11`."""
+    """A set of versions on a Python, as `lowest-3.11`, and which of SUITES; without, all."""
 
     name: str
+    suite: str = ""
 
     @property
     def versions(self) -> str:
@@ -240,16 +242,20 @@ def suites(trial: Trial) -> dict[str, tuple[str, ...]]:
     6.0. Before that it is honored, by upstream's service as by ours.
     """
     found = [str(trial.program("python")), "-c", VERSION_OF, "oslo.policy"]
-    if Version(run(*found).strip()) >= Version("6.0"):
-        return SUITES
-    return SUITES | {HTTP: (*SUITES[HTTP], "-k", "not legacy-rbac")}
+    older = Version(run(*found).strip()) < Version("6.0")
+    left_out = {HTTP: ("-k", "not legacy-rbac")} if older else {}
+    return {
+        name: (*words, *left_out.get(name, ()))
+        for name, words in SUITES.items()
+        if trial.suite in name
+    }
 
 
 def tried(trial: Trial) -> dict[str, str]:
     """The last line of each suite; a whole log is beside the environment."""
     results = {}
     for name, words in suites(trial).items():
-        pytest = (trial.program("pytest"), "-n", "2", "--dist", "loadgroup", "-q", *words)
+        pytest = (trial.program("pytest"), "-n", WORKERS, "--dist", "loadgroup", "-q", *words)
         given = os.environ | ENVIRONMENT.get(name, {})
         ran = subprocess.run(
             pytest, cwd=ROOT, env=given, capture_output=True, text=True, check=False
@@ -280,8 +286,10 @@ def main(words: list[str]) -> int:
         write_pins(words[1])
         return 0
     failed = False
-    for trial in map(Trial, words or TRIALS):
-        say(trial.name)
+    for word in words or TRIALS:
+        name, _, suite = word.partition("/")
+        trial = Trial(name, suite)
+        say(word)
         try:
             install(trial)
             results = tried(trial)
@@ -289,7 +297,7 @@ def main(words: list[str]) -> int:
             results = {"installed": f"FAILED: {error}"}
         for name, result in results.items():
             say(f"  {name}: {result}")
-        failed |= any(result.startswith("FAILED") for result in results.values())
+        failed |= not results or any(one.startswith("FAILED") for one in results.values())
     return int(failed)
 
 

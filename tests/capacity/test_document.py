@@ -13,7 +13,8 @@ from tests.scenarios.reading import read_cloud
 from tests.tree import REPOSITORY
 from trueup.capacity.asked import Gap, NotAskable, asked_of_amounts
 from trueup.capacity.counting import By, Later, capacity
-from trueup.capacity.document import capacity_document
+from trueup.capacity.document import capacity_document, failures_document
+from trueup.capacity.relocation import survived
 from trueup.reconcile.reasons import because
 
 SCHEMA = json.loads((REPOSITORY / "docs" / "capacity.schema.json").read_text())
@@ -62,3 +63,10 @@ def test_what_it_says():
     assert (strict["now"]["fits"], strict["at_most"]) == (0, True)
     assert len(strict["not_counted"]) == len(Gap)
     assert made["refused"] == [{"name": "odd", "reason": "its flavor could not be read"}]
+
+
+def test_failures_name_the_hosts_that_were_not_read():
+    facts = read_cloud(TEXT).facts()
+    made = json.loads(json.dumps(failures_document(survived(facts, 1), facts, "1.2.3")))
+    STRICT.validate(made)
+    assert (made["complete"], made["not_read"]) == (False, ["h3"])

@@ -16,6 +16,7 @@ from trueup.reconcile.facts import (
     PLACEMENT,
     Coverage,
     Facts,
+    Flavor,
     HostCell,
     HostTopology,
     NumaCell,
@@ -80,6 +81,41 @@ def test_where_traits_were_not_read_no_place_is_certain_that_needs_one():
         "db": frozenset(),
         "web": {Gap.TRAITS_NOT_READ},
     }
+
+
+def test_a_server_on_bare_metal_goes_nowhere():
+    text = """
+cell1
+  host n1 hypervisor=ironic CUSTOM_BIG=1 up
+  host n2 hypervisor=ironic CUSTOM_BIG=1 up
+  server metal on n1 VCPU=1 MEMORY_MB=10
+holds metal n1 CUSTOM_BIG=1
+"""
+    for moves in (drained(facts_of(text), "n1"), survived(facts_of(text), 1)[0].moves):
+        [move] = moves
+        assert (move.to, move.reason) == (None, because("bare-metal-stays"))
+
+
+@pytest.mark.parametrize(
+    ("change", "certain"),
+    [
+        ({}, True),
+        ({"pci_requests": None}, False),
+        ({"ports_holding": ("a-port",)}, False),
+        # Nova's API never says what ports hold; this server holds what its flavor asks for.
+        ({"ports_hold": True}, True),
+        ({"ports_hold": True, "flavor": Flavor("f", 2, 9, 0, 0, 0, {})}, False),
+    ],
+)
+def test_where_ports_or_devices_may_need_more_no_place_is_certain(change, certain):
+    facts = facts_of()
+    rows = tuple(replace(row, **change) if row.name == "web" else row for row in facts.instances)
+    [web] = [
+        one for one in drained(replace(facts, instances=rows), "h1") if one.server.name == "web"
+    ]
+    assert (web.to, web.certain) == ("h3", certain)
+    failure = survived(replace(facts, instances=rows), 1)[0]
+    assert failure.uncertain == (not certain)
 
 
 def test_numa_cells_are_taken_too():

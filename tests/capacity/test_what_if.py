@@ -3,14 +3,12 @@
 
 from dataclasses import replace
 
-import pytest
-
 from tests.reconcile.scheduling.server_cells import server_cells
 from tests.scenarios.names import uuid_of
 from tests.scenarios.reading import read_cloud
 from trueup.capacity.asked import Asked, asked_of_amounts
 from trueup.capacity.counting import By, Later, capacity
-from trueup.capacity.what_if import HostUnknown, WhatIf, assumed
+from trueup.capacity.what_if import WhatIf, assumed
 from trueup.reconcile.facts import Facts, HostCell, HostTopology, MemoryPages
 
 HOSTS = """
@@ -76,10 +74,3 @@ def test_ratios_and_reservations_are_those_of_all_hosts():
     assert fits(assumed(facts_of(), WhatIf(reserved={"VCPU": 1}))) == 1 + 4
     both = WhatIf(ratios={"VCPU": 2.0}, reserved={"VCPU": 1}, without=("h1",))
     assert fits(assumed(facts_of(), both)) == 8
-
-
-@pytest.mark.parametrize("what", [WhatIf(without=("h9",)), WhatIf(more={"h9": 1})])
-def test_a_host_that_nobody_has_is_refused(what):
-    with pytest.raises(HostUnknown) as refused:
-        assumed(facts_of(), what)
-    assert (refused.value.name, refused.value.known) == ("h9", ("h1", "h2"))

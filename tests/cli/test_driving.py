@@ -7,8 +7,9 @@ import pytest
 
 from tests.reconcile.planning import planned
 from trueup.cli.driving import Driven, Driver, code_of_all
-from trueup.cli.outcomes import OF_A_PLAN
+from trueup.cli.outcomes import of_a_plan
 from trueup.exit_codes import ExitCode
+from trueup.reconcile.plan import Only
 from trueup.reconcile.runs import Run
 from trueup.reconcile.runs.journal import JournalUnwritable, Outcome
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
@@ -41,12 +42,14 @@ def test_a_run_that_stops_says_how_far_it_came(capsys, error):
     """Also of a write that is under way, whose outcome nobody waited for."""
     attempted = [DONE, (SECOND, Outcome(SECOND.id, "unknown"))]
     with pytest.raises(type(error)):
-        driver(again=OF_A_PLAN).followed(run_of(then(error, DONE), attempted=attempted))
+        driver(again=of_a_plan(Path("plan.json"), Only())).followed(
+            run_of(then(error, DONE), attempted=attempted)
+        )
     reported = capsys.readouterr().err
     assert "Run a-run stopped: 2 of 3 steps attempted." in reported
     assert "Run a-run: 1 step done, 0 refused, 1 unknown." in reported
     assert "trueup undo a-run" in reported
-    assert "To continue it: apply the same plan again." in reported
+    assert "To continue it: trueup apply plan.json." in reported
 
 
 def test_a_run_that_stops_because_a_step_was_refused_counts_that_step(capsys):

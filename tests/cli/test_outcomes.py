@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from tests.reconcile.planning import planned
-from trueup.cli.outcomes import add_limit_option, code_of, conclude
+from trueup.cli.outcomes import OF_A_COMMAND, add_limit_option, code_of, conclude
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.runs.journal import Outcome
 
@@ -27,14 +27,14 @@ FIRST, SECOND, THIRD = planned().steps
 def test_the_exit_code_and_the_way_back_follow_from_the_results(capsys, results, code, undo):
     steps = zip((FIRST, SECOND), results, strict=False)
     outcomes = [(step, Outcome(step.id, result)) for step, result in steps]
-    conclude("a-run", outcomes)
+    conclude("a-run", outcomes, OF_A_COMMAND)
     assert code_of(outcomes) is code
     assert ("trueup undo a-run" in capsys.readouterr().err) is undo
 
 
 def test_what_may_be_somebody_elses_work_is_told(capsys):
     outcomes = [(FIRST, Outcome(FIRST.id, "done", contested=True)), (SECOND, Outcome("", "done"))]
-    conclude("a-run", outcomes)
+    conclude("a-run", outcomes, OF_A_COMMAND)
     said = capsys.readouterr().err
     assert "1 step may be somebody else's work; the reason says why." in said
 

@@ -20,7 +20,7 @@ def key(tmp_path) -> Path:
     return new_key(tmp_path / "key")
 
 
-def test_a_run_is_told_step_by_step(small, plan_file, tmp_path):
+def test_a_run_is_told_step_by_step(small, plan_file, tmp_path, state):
     small.change_instance("wrong-provider", task_state="migrating")
     ran = trueup("apply", plan_file, "--no-verify", "--send-to", f"file:{tmp_path}/sent")
     assert ran.code == 4
@@ -30,7 +30,8 @@ def test_a_run_is_told_step_by_step(small, plan_file, tmp_path):
     [refused] = [step for step in steps if step["result"] == "refused"]
     assert refused["reason"] == "the instance's task state was none, it is migrating"
     assert (ended["event"], ended["done"], ended["refused"]) == ("run-ended", 3, 1)
-    assert {"to": "take it back", "command": f"trueup undo {ended['run']}"} in ended["next"]
+    back = f"trueup undo {ended['run']} --state-dir {state}"
+    assert {"to": "take it back", "command": back} in ended["next"]
     assert trueup("undo", ended["run"], "--send-to", f"file:{tmp_path}/undo").code == 0
     began, *_, ended = messages(tmp_path / "undo")
     assert began["undoes"] == ended["undoes"] == refused["run"]
@@ -89,6 +90,21 @@ def test_a_run_is_signed_and_proven(plan_file, state, key, tmp_path):
     assert (ran.code, ran.json()[0]["Whole"]) == (3, "no")
 
 
+def test_a_run_that_nobody_signed_is_a_failure_where_that_is_demanded(plan_file, key, tmp_path):
+    signers, sent = tmp_path / "signers", tmp_path / "sent"
+    signers.write_text(f"controller {key.with_suffix('.pub').read_text()}")
+    trueup("apply", plan_file, "--no-verify", "--sign-with", key, "--send-to", f"file:{sent}")
+    words = ("journal", "--verify", "--signers", signers, "--received", sent)
+    words = (*words, "--signed", "--sent", "-f", "json")
+    [row] = trueup(*words).json()
+    assert (row["Whole"], row["Note"], trueup(*words).code) == ("yes", "", 0)
+    trueup("undo", row["Run"])
+    ran = trueup(*words)
+    rows = [(row["Whole"], row["Note"]) for row in ran.json()]
+    unproven = "nobody has signed it; no message about it has come"
+    assert (ran.code, rows) == (3, [("yes", ""), ("yes", unproven)])
+
+
 def test_a_key_that_cannot_sign_is_said_and_stops_nothing(plan_file, state, tmp_path):
     (tmp_path / "no-key").write_text("no key")
     ran = trueup("apply", plan_file, "--no-verify", "--sign-with", tmp_path / "no-key")
@@ -109,7 +125,14 @@ def test_a_key_that_is_not_there_is_refused_before_anything_is_written(
 
 @pytest.mark.parametrize(
     "words",
-    ["--signers x", "--received x", "--send-to x", "r --verify --send-to x"],
+    [
+        "--verify --signed",
+        "--verify --sent",
+        "--signers x",
+        "--received x",
+        "--send-to x",
+        "r --verify --send-to x",
+    ],
 )
 def test_options_that_would_be_ignored_are_refused(words):
     assert trueup("journal", *words.split()).code == 2

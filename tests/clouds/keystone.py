@@ -9,7 +9,11 @@ SERVICE, REGION, ENDPOINT = "nova-service", "RegionOne", "nova-endpoint"
 _ENDPOINT = {"id": ENDPOINT, "service_id": SERVICE, "region_id": REGION}
 
 
-def limits(registered: Mapping[str, int], of_projects: Mapping[tuple[str, str], int]) -> Answers:
+def limits(
+    registered: Mapping[str, int],
+    of_projects: Mapping[tuple[str, str], int],
+    model: str = "flat",
+) -> Answers:
     """These limits for all, and for single projects by project and resource."""
     ours = f"service_id={SERVICE}&region_id={REGION}"
     default = [
@@ -28,6 +32,7 @@ def limits(registered: Mapping[str, int], of_projects: Mapping[tuple[str, str], 
             {"endpoints": [_ENDPOINT]},
         ),
         "GET /v3/services?type=volume": (200, {"services": []}),
+        "GET /v3/limits/model": (200, {"model": {"name": model, "description": ""}}),
         f"GET /v3/registered_limits?{ours}": (200, {"registered_limits": default}),
         f"GET /v3/limits?{ours}": (200, {"limits": [*single, of_domain]}),
     }

@@ -45,8 +45,12 @@ class Neutron:
         elif uuid in self.ports:
             status, document = "200 OK", {"port": self.ports[uuid]}
         else:
-            devices = asked.get("device_id") or [row["device_id"] for row in self.ports.values()]
-            rows = [row for row in self.ports.values() if row["device_id"] in devices]
+            chosen = {key: asked[key] for key in ("device_id", "id") if key in asked}
+            rows = [
+                row
+                for row in self.ports.values()
+                if all(row[key] in wanted for key, wanted in chosen.items())
+            ]
             status, document = "200 OK", {"ports": rows}
         start_response(status, [("Content-Type", "application/json")])
         return [json.dumps(document).encode()]
@@ -66,6 +70,13 @@ class Neutron:
 def recorded_neutron(name: str, nova_conf: Any) -> Iterator[Neutron]:
     """The ports that were recorded with a cloud, served; nova.conf names the service."""
     neutron = Neutron({row["id"]: row for row in recordings.ports(name)})
+    with served_beside(neutron, nova_conf):
+        yield neutron
+
+
+@contextmanager
+def served_beside(neutron: Neutron, nova_conf: Any) -> Iterator[Neutron]:
+    """The service, which nova.conf names."""
     with serve(neutron.application) as url:
         nova_conf.write_text(nova_conf.read_text() + _CONF.format(url=url))
         yield neutron

@@ -134,12 +134,15 @@ def request_in(draft: Draft) -> CandidateRequest:
     return candidates.parse(pairs, NEWEST_VERSION)
 
 
-def claim(pair: Pair, chosen: Any) -> None:
+def claim(pair: Pair, chosen: Any) -> str:
+    """A new consumer claims a candidate; its uuid."""
+    consumer = str(uuid4())
     body = {
         "allocations": chosen, "project_id": "p", "user_id": "u",
         "consumer_generation": None, "consumer_type": "INSTANCE",
     }  # fmt: skip
-    assert pair.answer(Draft("PUT", f"/allocations/{uuid4()}", NEWEST, body)).status == 204
+    assert pair.answer(Draft("PUT", f"/allocations/{consumer}", NEWEST, body)).status == 204
+    return consumer
 
 
 def boot_mix(pair: Pair, drafts: Sequence[Draft], numbers: Sequence[int]) -> Boots:

@@ -4,6 +4,8 @@
 import json
 import os
 import random
+import uuid
+from dataclasses import replace
 from typing import Any
 from unittest import mock
 from urllib.parse import parse_qsl
@@ -16,6 +18,7 @@ from nova.scheduler import request_filter, utils
 from tests.differential.test_scheduler_filters import UUIDS, some
 from trueup.reconcile.facts import ComputeService, HostAggregate, SchedulerHost, SchedulerOptions
 from trueup.reconcile.scheduling import Refused, query_of
+from trueup.reconcile.sources.neutron import parse_port
 from trueup.reconcile.sources.nova.scheduling import request_of
 
 CASES = int(os.environ.get("TRUEUP_EXAMPLES") or 500)
@@ -56,6 +59,9 @@ SWITCHES = (
     "image_metadata_prefilter",
 )
 SETTINGS = dict.fromkeys(SWITCHES, (True, False))
+
+
+AMOUNTS = ("NET_BW_EGR_KILOBIT_PER_SEC", "NET_PACKET_RATE_KILOPACKET_PER_SEC")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -111,6 +117,26 @@ def request_spec(chance: random.Random) -> Any:
     )
 
 
+def some_ports(chance: random.Random) -> list[dict[str, Any]]:
+    """Documents of ports of Neutron, in its newer format."""
+    found = []
+    for at in range(chance.choice((0, 0, 1, 2))):
+        groups = [
+            {
+                "id": str(uuid.UUID(int=chance.getrandbits(128))),
+                "required": chance.choice((["CUSTOM_PHYSNET_A", "CUSTOM_VNIC_TYPE_NORMAL"], [])),
+                "resources": {name: chance.randrange(1, 9000)},
+            }
+            for name in chance.sample(AMOUNTS, chance.randrange(1, 3))
+        ]
+        wanted: dict[str, Any] = {"request_groups": groups}
+        if len(groups) > 1:
+            wanted["same_subtree"] = [group["id"] for group in groups]
+        port = {"id": UUIDS[at], "device_id": UUIDS[3], "device_owner": "compute:a"}
+        found.append(port | {"resource_request": wanted})
+    return found
+
+
 def asked_by_nova(spec: Any, aggregates: Aggregates, version: int) -> dict[str, Any] | None:
     """The parameters of its query, and whether it is limited; None: it refuses."""
     hosts = mock.Mock()
@@ -154,6 +180,13 @@ def test_the_query_is_novas():
             # A scheduler whose newest nova-compute is older does not know it.
             spec.flavor.extra_specs.pop("hw:tpm_version", None)
         text = json.loads(json.dumps(spec.obj_to_primitive()))["nova_object.data"]
+        ports = some_ports(chance)
+        # As nova.network.neutron.API.get_requested_resource_for_instance does.
+        for wanted in (port["resource_request"] for port in ports):
+            groups = objects.RequestGroup.from_extended_port_request(None, wanted)
+            spec.requested_resources.extend(groups)
+            level = objects.RequestLevelParams.from_port_request(wanted)
+            spec.request_level_params.extend_with(level)
         for key, value in settings.items():
             CONF.set_override(key, value, "scheduler")
         try:
@@ -165,7 +198,9 @@ def test_the_query_is_novas():
         host = SchedulerHost(UUIDS[4], "cell", "h1", "h1", service=service)
         aggregates = [HostAggregate(UUIDS[at], "", (), row) for at, row in enumerate(metadata)]
         try:
-            request = request_of(UUIDS[3], text)
+            request = replace(
+                request_of(UUIDS[3], text), ports=tuple(parse_port(port) for port in ports)
+            )
             query = query_of(request, SchedulerOptions(**settings), aggregates, [host])
             found = parameters(query.text) | {"limited": query.limited}
         except Refused:

@@ -105,9 +105,18 @@ def test_the_pages_have_blocks_of_every_language():
         assert blocks(language)
 
 
+def test_no_table_is_wider_than_a_terminal():
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    rows = [
+        (page, row) for page in pages for row in page.read_text().splitlines() if row[:1] == "|"
+    ]
+    assert rows
+    assert [(page.name, row) for page, row in rows if len(row) > 120] == []
+
+
 def test_every_sentence_of_troubleshooting_is_one_of_ours():
     page = (ROOT / "docs/troubleshooting.md").read_text()
-    quoted = [line.split("|")[1].strip() for line in page.splitlines() if line.startswith("| `")]
+    quoted = re.findall(r"^- (`[^`]+`):", page, re.MULTILINE)
     ours = "\n".join(path.read_text() for path in (ROOT / "src/trueup/cli").rglob("*.py"))
     libraries = ("Failed to find some config files",)
     assert quoted
@@ -118,5 +127,5 @@ def test_every_sentence_of_troubleshooting_is_one_of_ours():
 
 def test_the_page_of_permissions_names_every_command():
     page = (ROOT / "docs/security.md").read_text()
-    table = page.partition("## What each command needs")[2].partition("**Databases")[0]
-    assert set(re.findall(r"`([a-z -]+)`", table)) >= set(COMMANDS)
+    section = page.partition("## What each command needs")[2].partition("**Databases")[0]
+    assert set(re.findall(r"`([a-z -]+)`", section)) >= set(COMMANDS)

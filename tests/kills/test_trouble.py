@@ -127,7 +127,7 @@ def test_of_two_applies_with_journals_of_their_own_each_change_is_written_once(
     assert second.code == 0, second.err
     late = len(one.steps) - 1
     assert first.code == (REFUSED if late else 0), first.output
-    assert first.output.count("somebody else has already made this change") == late
+    assert first.output.count("another client has already made this change") == late
     assert "may be somebody else's work" in first.output
     accepted = running.accepted
     ran = running.run("undo", one.run_name, state=one.state)

@@ -136,7 +136,7 @@ def test_invariant_10_of_two_runs_at_once_only_that_which_wrote_takes_it_back(
     assert [(one.result, one.contested) for one in rival] == [("done", False)] * len(defects)
     assert outcomes[0].contested
     assert all(
-        "somebody else has already made this" in in_words(one.reason) for one in outcomes[1:]
+        "another client has already made this" in in_words(one.reason) for one in outcomes[1:]
     )
     repaired = small.ledger()
     assert undo(small, plan.id) == {}

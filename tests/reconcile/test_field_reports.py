@@ -110,6 +110,19 @@ def test_a_class_that_no_provider_has_is_one_row(recorded_cloud, tmp_path):
     assert audit(cloud, "--acknowledged", str(known)).code == 0
 
 
+def test_a_host_that_nova_has_in_capitals_is_one_host(recorded_cloud, tmp_path):
+    """Its service, its mapping and its aggregate kept them; MariaDB compares without case."""
+    cloud = planted(recorded_cloud, "14")
+    assert (audit(cloud).code, audit(cloud).json()) == (0, [])
+    assert plan(cloud, tmp_path / "plan.json").json() == []
+    small, large = (
+        trueup("explain", "host", host, "--nova-conf", cloud.nova_conf)
+        for host in ("devstack1", "DevStack1")
+    )
+    assert (small.code, small.out) == (large.code, large.out)
+    assert "It is in host aggregate fast" in small.out
+
+
 def test_two_mappings_that_lead_to_one_database_are_no_two_cells(recorded_cloud, tmp_path):
     cloud = planted(recorded_cloud, "40")
     ran = audit(cloud)

@@ -330,6 +330,12 @@ class Cloud:
             one for one in {*ledger, *self.ledger} if ledger.get(one) != self.ledger.get(one)
         }
         self.ledger, self.providers = dict(ledger), dict(providers)
+        for server in self.servers.values():
+            written = server.uuid.replace("-", "")
+            if written in server.moves and written not in ledger:
+                # The backup has the consumer under its own name.
+                server.moves.remove(written)
+                self.right[server.uuid] = self.right.pop(written)
         for consumer in changed - self.foreign:
             self.right.setdefault(consumer, ({},))
             self.drift[consumer] = frozenset()

@@ -8,7 +8,9 @@ from typing import Any
 from trueup.capacity import words
 from trueup.capacity.counting import Capacity, Count, Row
 from trueup.capacity.fragments import unusable
+from trueup.capacity.places import unknown_hosts
 from trueup.capacity.relocation import Failure
+from trueup.reconcile.facts import Facts
 from trueup.reconcile.report.audit_document import moment
 from trueup.reconcile.report.reasons import in_words
 
@@ -42,15 +44,14 @@ def capacity_document(
     }
 
 
-def failures_document(
-    failures: Iterable[Failure], taken_at: datetime, complete: bool, version: str
-) -> Document:
+def failures_document(failures: Iterable[Failure], facts: Facts, version: str) -> Document:
     """The document of failures; all of them, also those that leave nobody without a place."""
     return {
         "format": FORMAT,
         "trueup": version,
-        "taken_at": moment(taken_at),
-        "complete": complete,
+        "taken_at": moment(facts.taken_at),
+        "complete": facts.coverage.complete,
+        "not_read": [row.name for row in unknown_hosts(facts)],
         "failures": [
             {
                 "group": failure.group or None,

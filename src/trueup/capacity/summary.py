@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts for pages and for metrics: every flavor by zone, and which failures are absorbed."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -8,7 +9,7 @@ from trueup.capacity import words
 from trueup.capacity.after import after_repair
 from trueup.capacity.asked import Asked, NotAskable
 from trueup.capacity.counting import By, Later, capacity
-from trueup.capacity.relocation import survived
+from trueup.capacity.relocation import Outcome, survived
 from trueup.reconcile.audit import Observation
 from trueup.reconcile.facts import LIBVIRT, NEUTRON, Facts
 from trueup.reconcile.page.placeable import Failures, Placeable, Placeables
@@ -33,7 +34,7 @@ def summary(seen: Observation, kinds: Iterable[Asked | NotAskable]) -> Placeable
     for row in in_all.rows:
         total[row.asked.name] = total.get(row.asked.name, 0) + row.now.fits
     remarks = [words.POLICY, words.left_out(by_zone)]
-    remarks += (f"{one.name} is not counted: {in_words(one.reason)}." for one in refused)
+    remarks += (f"{kind.name} is not counted: {in_words(kind.reason)}." for kind in refused)
     return Placeables(
         rows=tuple(
             Placeable(
@@ -68,7 +69,5 @@ def _failures(facts: Facts) -> Failures | None:
     """What becomes of each single host; None: there are too many to try each."""
     if len(facts.compute_nodes) > FAILURES_MAX:
         return None
-    found = survived(facts, 1)
-    lost = sum(1 for failure in found if failure.homeless)
-    uncertain = sum(1 for failure in found if failure.uncertain and not failure.homeless)
-    return Failures(len(found) - lost - uncertain, uncertain, lost)
+    outcomes = Counter(failure.outcome for failure in survived(facts, 1))
+    return Failures(**{outcome.value: outcomes[outcome] for outcome in Outcome})

@@ -7,14 +7,6 @@ from dataclasses import dataclass, field, replace
 from trueup.reconcile.facts import ComputeNode, Facts, HostTopology, Inventory, Provider
 
 
-@dataclass(eq=False)
-class HostUnknown(Exception):
-    """No compute host has this name."""
-
-    name: str
-    known: tuple[str, ...]
-
-
 @dataclass(frozen=True, slots=True)
 class WhatIf:
     """Assumptions: hosts that are gone, more hosts like some, and inventories by class."""
@@ -26,15 +18,11 @@ class WhatIf:
 
 
 def assumed(facts: Facts, what: WhatIf) -> Facts:
-    """The facts under these assumptions. Raises HostUnknown.
+    """The facts under these assumptions, of hosts that there are.
 
     A host that is gone gets no servers; what its servers hold stays. Ratios and reservations are
     those of all compute hosts; a new host has those of the one that it is like, and holds nothing.
     """
-    known = {row.host for row in facts.compute_nodes}
-    for name in (*what.without, *what.more):
-        if name not in known:
-            raise HostUnknown(name, tuple(sorted(known)))
     for host, number in what.more.items():
         for copy in range(1, number + 1):
             facts = _with_one_more(facts, host, f"+{copy}")

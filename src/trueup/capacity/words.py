@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The words for counts of capacity: what binds, why hosts are left out, and what is not counted."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from trueup.capacity.asked import Gap
 from trueup.capacity.counting import Bind, Binding, Capacity
 from trueup.capacity.places import LeftOut
-from trueup.capacity.relocation import Move
+from trueup.capacity.relocation import Failure, Move, Outcome
 from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.wording import counted
 
@@ -34,6 +34,7 @@ GAPS = {
     Gap.AGGREGATE_SPECS: "extra specs that Nova may compare with the metadata of aggregates",
     Gap.AGGREGATE_OWNERS: "aggregates that Nova may keep for some projects, flavors or traits",
 }
+_DEVICES = "what ports and PCI devices need"
 _BINDS = {
     Bind.UNIT: "{} by min_unit, max_unit or step_size",
     Bind.NUMA: "NUMA cells",
@@ -86,12 +87,28 @@ def not_counted(gaps: frozenset[Gap]) -> str:
     return "; ".join(GAPS[gap] for gap in sorted(gaps))
 
 
+def open_in(failures: Iterable[Failure]) -> str:
+    """What was not checked of servers that have a place."""
+    unsure = [
+        move
+        for failure in failures
+        if failure.outcome is Outcome.UNCERTAIN
+        for move in failure.moves
+        if not move.certain
+    ]
+    gaps = frozenset[Gap]().union(*(move.gaps for move in unsure))
+    return _unchecked(gaps, devices=any(move.has_devices for move in unsure))
+
+
+def _unchecked(gaps: frozenset[Gap], *, devices: bool) -> str:
+    return "; ".join([*([not_counted(gaps)] if gaps else []), *([_DEVICES] if devices else [])])
+
+
 def move(one: Move) -> str:
     """Where a server could go, or why nowhere."""
     if one.to is None:
         if one.reason:
             return in_words(one.reason)
         return bindings(one.binds or {}) or "there is no other host in its cell and zone"
-    known = [not_counted(one.gaps)] if one.gaps else []
-    known += ["what its ports and PCI devices need"] if one.has_devices else []
-    return f"not checked: {'; '.join(known)}" if known else ""
+    known = _unchecked(one.gaps, devices=one.has_devices)
+    return f"not checked: {known}" if known else ""

@@ -23,7 +23,7 @@ from trueup.cli.trail import NO_TRAIL, Trail
 from trueup.exit_codes import ExitCode
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.runs import ALL_STEPS, Chosen, Run, applied, continued, undone
-from trueup.reconcile.runs.journal import Approval, StepOutcome
+from trueup.reconcile.runs.journal import NOBODY, Origin, StepOutcome
 from trueup.reconcile.runs.pace import ONE_BY_ONE, Pace
 from trueup.reconcile.runs.verification import repaired, verify
 from trueup.reconcile.sources.cloud import Cloud
@@ -75,9 +75,9 @@ def code_of_all(*runs: Driven) -> ExitCode:
 class Driver:
     """Where a command writes, how fast, and what it tells to do about steps that were not done.
 
-    `whole`: a run of which a step was refused is taken back by the command, so it is told of a
-    service that refuses our credentials. Every other error is raised. `approvals`: who approved the
-    plan that is applied. `trail`: who is told of each run.
+    `whole`: the command takes a run back if a step was refused, so it is told of a service that
+    refuses our credentials. Every other error is raised. `known`: what is known of the writers,
+    such as who approved the plan. `trail`: who is told of each run.
     """
 
     cloud: Cloud
@@ -86,7 +86,7 @@ class Driver:
     pace: Pace = ONE_BY_ONE
     again: Again = OF_A_COMMAND
     whole: bool = False
-    approvals: tuple[Approval, ...] = ()
+    known: Origin = NOBODY
     trail: Trail = NO_TRAIL
 
     def apply(self, plan: Plan) -> Driven:
@@ -94,12 +94,12 @@ class Driver:
         if not plan.steps:
             say("The plan has no steps: nothing is written.")
             return NOTHING
-        with applied(plan, self.cloud, self.folder, self.pace, self.approvals) as run:
+        with applied(plan, self.cloud, self.folder, self.pace, self.known) as run:
             return self.followed(run)
 
     def go_on(self, name: str) -> Driven:
         """Go on with a run. Raises as `continued`, and what its outcomes raise."""
-        with continued(name, self.cloud, self.folder, self.pace) as run:
+        with continued(name, self.cloud, self.folder, self.pace, self.known) as run:
             return self.followed(run)
 
     def take_back(self, name: str, chosen: Chosen = ALL_STEPS) -> Driven:

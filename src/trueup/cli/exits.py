@@ -8,11 +8,13 @@ from typing import Any
 from trueup.cli import muting, outcomes
 from trueup.cli.terminal import options
 from trueup.cli.terminal.extras import how_to_install
+from trueup.cli.terminal.given import complete
 from trueup.exit_codes import ExitCode
 from trueup.reconcile import audit, files, plan, sinks
 from trueup.reconcile.collect import selection
 from trueup.reconcile.copies import ledger_copy, rehearse
 from trueup.reconcile.plan import automatic, plan_file, policy_file, rulings
+from trueup.reconcile.reasons import Reason
 from trueup.reconcile.report import story_subjects
 from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.runbooks import ghosts, rebuild
@@ -24,7 +26,7 @@ from trueup.reconcile.watch import errors as watch
 from trueup.reconcile.wording import counted
 from trueup.web import errors as web
 
-_NO_DOMAIN = "no hypervisor that answered has a domain of a deleted instance with it"
+_NO_DOMAIN = "no hypervisor that answered has such a domain of a deleted instance"
 # What makes a file of each kind.
 _MADE_BY = {
     "audit": "trueup audit --save FILE",
@@ -45,10 +47,12 @@ def _name_a_file(project: str) -> str:
     )
 
 
-def _near(names: tuple[str, ...]) -> str:
-    """What to do about a name that nothing has."""
+def _near(names: tuple[str, ...], kind: str) -> str:
+    """What to do about a name that nothing of this kind has."""
     if names:
         return f"Did you mean {' or '.join(names)}? Check the spelling."
+    if kind == "project":
+        return "Nova knows projects only by their IDs, as `openstack project list` shows them."
     return "Check the spelling; name a cell or a provider by its name or its uuid."
 
 
@@ -69,6 +73,11 @@ def _of_another_cloud(refused: plan.PlanForeign) -> str:
 
 def _not_approved(refused: approvals.NotApproved) -> str:
     """Why the approvals of a plan do not suffice, and what each refused signature is."""
+    if revoked := [why for why in refused.refused if why.name == "approval-revoked"]:
+        return (
+            f"the plan is not to be trusted: {in_words(revoked[0])}, and has signed it. Nothing is "
+            "written, whoever else approved it. Make a new plan with 'trueup plan --out FILE'."
+        )
     found = ", ".join(approval.by for approval in refused.approvals) or "nobody"
     reasons = "".join(f" A signature does not count: {in_words(why)}." for why in refused.refused)
     return (
@@ -76,6 +85,19 @@ def _not_approved(refused: approvals.NotApproved) -> str:
         f"and was approved by {found}.{reasons} Nothing is written. "
         "Approve it with 'trueup approve PLAN --key FILE', then apply it."
     )
+
+
+def _cause(reason: Reason | None) -> str:
+    """What is behind it, if that is known."""
+    return f": {in_words(reason)}" if reason else ""
+
+
+def _its_run(stale: plan.PlanStale) -> str:
+    """What an earlier run of a plan has written that is too old now."""
+    if not stale.run:
+        return ""
+    written = f"Its run {stale.run} has {stale.in_place} of {counted(stale.steps, 'step')} in place"
+    return f"{written}; to take it back: {complete(f'trueup undo {stale.run}')}. "
 
 
 def _proxy(error: cloud.Unreachable) -> str:
@@ -312,7 +334,9 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     ),
     selection.SelectionUnknown: (
         ExitCode.USAGE,
-        lambda e: f"neither Nova nor Placement has the {e.kind} '{e.name}'. {_near(e.near)}",
+        lambda e: (
+            f"neither Nova nor Placement has the {e.kind} '{e.name}'. {_near(e.near, e.kind)}"
+        ),
     ),
     selection.SelectionEmpty: (
         ExitCode.USAGE,
@@ -339,7 +363,7 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
         ExitCode.USAGE,
         lambda e: (
             f"the plan is stale: it was made at {e.made_at:%Y-%m-%d %H:%M} UTC, "
-            f"and may not be older than {e.age_max.total_seconds() / 3600:g} h. "
+            f"and may not be older than {e.age_max.total_seconds() / 3600:g} h. {_its_run(e)}"
             "Make a new one with 'trueup plan --out FILE', or raise --max-age."
         ),
     ),
@@ -406,8 +430,8 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     verification.UndoNotVerified: (
         ExitCode.USAGE,
         lambda e: (
-            f"run {e.run} took run {e.undoes} back, and repaired nothing. Name a run that did; "
-            "'trueup journal' lists all."
+            f"run {e.run} took run {e.undoes} back, and repaired nothing. Name a run "
+            "that repaired something: 'trueup journal' lists the runs."
         ),
     ),
     undo.UndoOpen: (
@@ -418,15 +442,24 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
         ExitCode.USAGE,
         lambda e: (
             f"ssh-keygen: {e.reason}. Nothing is written. Trueup needs ssh-keygen of OpenSSH "
-            "(package openssh-client), and a key and revoked keys that can be read."
+            "(package openssh-client), and a key that can be read."
         ),
     ),
     approvals.NotApproved: (ExitCode.USAGE, _not_approved),
+    approvals.ApprovalFileUnreadable: (
+        ExitCode.USAGE,
+        lambda e: (
+            f"the file {e.path} cannot be read: {e.reason}. It is '{e.option}' in [approval] of "
+            "the policy, or its default, and who may approve is not known without it. Nothing is "
+            "written. Make that file, or name another one."
+        ),
+    ),
     rulings.StepForbidden: (
         ExitCode.USAGE,
         lambda e: (
-            f"{e.ruling.rule} of the policy {e.ruling.policy} never permits step {e.step}. Nothing "
-            "is written. Make a new plan, which leaves it out; 'trueup policy show PLAN' says more."
+            f"{e.ruling.rule} of the policy {e.ruling.policy} never permits step {e.step}"
+            f"{_cause(e.ruling.passed_over)}. Nothing is written. "
+            "Make a new plan, which leaves it out; 'trueup policy show PLAN' says more."
         ),
     ),
     rulings.WritesClosed: (
@@ -446,8 +479,9 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     outcomes.PolicyAsks: (
         ExitCode.USAGE,
         lambda e: (
-            f"{e.rule} of the policy {e.policy} asks a person, and nobody can be asked here. "
-            "Nothing is written. Apply the plan at a terminal, without --yes."
+            f"{e.rule} of the policy {e.policy} asks a person, and nobody can be "
+            f"asked here{_cause(e.passed_over)}. Nothing is written. "
+            "Apply the plan at a terminal, without --yes."
         ),
     ),
     policy_file.PolicyInvalid: (

@@ -3,6 +3,7 @@
 
 import argparse
 import logging
+import re
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
@@ -78,6 +79,11 @@ COMMANDS = {name: target for group in GROUPS.values() for name, target in group.
 _NAME_WIDTH = max(map(len, COMMANDS))
 # The command whose options have names of the program's own options, as --verbose.
 _WITH_NAMES_OF_OURS = "nova-manage"
+# What a command does, without what follows about how.
+_END = re.compile(r"[.;:](?:\s|$)")
+_OPTIONS = """\
+Options before COMMAND: --version, -v or -q (say more, or less), --log-file FILE, --debug.
+`trueup COMMAND --help` lists the options of a command."""
 # No word of a command line begins with it: the kernel ends each word there.
 _KEPT = "\0"
 
@@ -176,13 +182,13 @@ class Trueup(App):
         """Print how the program is called, and its commands by what one wants."""
         listed = dict(self.command_manager)
         with autopage.argparse.help_pager(self.stdout) as out:
-            self.parser.print_help(out)
+            out.write(f"usage: trueup [options] COMMAND ...\n\n{self.parser.description}\n\n")
             for title, group in GROUPS.items():
-                out.write(f"\n{title}:\n")
+                out.write(f"{title}:\n")
                 for name in group:
                     described = listed[name].load()(self, None).get_description()
-                    title = described.partition("\n")[0].rstrip(".")
-                    out.write(f"  {name:<{_NAME_WIDTH}}  {title}\n")
+                    out.write(f"  {name:<{_NAME_WIDTH}}  {_END.split(described)[0]}\n")
+            out.write(f"\n{_OPTIONS}\n")
 
     def run(self, argv: list[str]) -> int:
         """Run a command line. Options of nova-manage are not taken for the program's own."""

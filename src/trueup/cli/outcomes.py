@@ -2,12 +2,14 @@
 """A run as the operator follows it: progress, and what happened, however it ends."""
 
 import argparse
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from trueup.cli.terminal.given import complete
 from trueup.cli.terminal.progress import say
 from trueup.cli.trail import add_trail_options
 from trueup.exit_codes import ExitCode
@@ -15,6 +17,7 @@ from trueup.reconcile.changes import not_restorable, permanent_in
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.plan import LEFT_OUT, Direction, Only, Plan, Ruling
 from trueup.reconcile.plan.policy_file import MACHINE
+from trueup.reconcile.reasons import Reason
 from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.runs import INTERVAL_SECONDS, Planned, Run
 from trueup.reconcile.runs.journal import Journal, StepOutcome, done_by_reason
@@ -32,7 +35,7 @@ SLOW_AFTER_SECONDS = 2.0
 
 @dataclass(eq=False)
 class NotAgreed(Exception):
-    """The operator was asked, and did not say yes."""
+    """The operator was asked, and did not answer yes."""
 
 
 @dataclass(eq=False)
@@ -41,6 +44,7 @@ class PolicyAsks(Exception):
 
     rule: str
     policy: str
+    passed_over: Reason | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +55,18 @@ class Again:
     refused: str
 
 
-OF_A_PLAN = Again("apply the same plan again", "trueup apply PLAN --replan, or make a new plan")
 OF_A_COMMAND = Again("give the same command again", "give the same command again")
 
 
-def conclude(run: str, outcomes: Sequence[StepOutcome], again: Again = OF_A_PLAN) -> None:
+def of_a_plan(path: Path, only: Only) -> Again:
+    """What to do about steps of the part of a plan in a file."""
+    words = [f"--only {defect}" for defect in sorted(only.defects)]
+    words += [f"--only-{only.direction}"] if only.direction else []
+    command = complete(" ".join(["trueup apply", shlex.quote(str(path)), *words]))
+    return Again(command, f"{command} --replan, or make a new plan")
+
+
+def conclude(run: str, outcomes: Sequence[StepOutcome], again: Again) -> None:
     """Say how many steps of a run ended in which way, and how to take them back."""
     results = Counter(outcome.result for _, outcome in outcomes)
     unknown = f", {results['unknown']} unknown" if results["unknown"] else ""
@@ -75,7 +86,7 @@ def conclude(run: str, outcomes: Sequence[StepOutcome], again: Again = OF_A_PLAN
     if lasting := permanent_in(done_steps):
         say(f"It cannot be taken back: {in_words(lasting)}.")
     elif results["done"] or results["unknown"]:
-        say(f"To take it back: trueup undo {run}")
+        say(f"To take it back: {complete(f'trueup undo {run}')}")
     if results["refused"]:
         say(f"To try refused steps again: {again.refused}.")
 
@@ -95,12 +106,13 @@ def tell_verified(rows: Sequence[Verified]) -> None:
     for row in rows:
         if words := _AFTER_THE_WRITE.get(row.state):
             found = row.others[0] if row.state is State.OTHER else row.finding
-            say(f"{words}: {found.id}. See: trueup explain {found.subject}")
+            see = complete(f"trueup explain {found.subject}")
+            say(f"{words}: {found.id}. See: {see}")
     if unjudged := [row for row in rows if row.state is State.NOT_JUDGED]:
         first, *others = unjudged
-        more = f", and for {counted(len(others), 'other finding')}" if others else ""
+        more = f" and {counted(len(others), 'other finding')}" if others else ""
         why = in_words(first.reason)
-        say(f"Whether it helped could not be checked for {first.finding.id}{more}: {why}.")
+        say(f"Could not check after the write: {first.finding.id}{more}: {why}.")
 
 
 def code_of_verified(rows: Iterable[Verified]) -> ExitCode:
@@ -132,8 +144,8 @@ def tell_unread(run: str, folder: Path) -> None:
     """Say which journals cannot be read, and may be of an undo of a run. Raises as `read`."""
     for unread in unread_since(run, folder):
         say(
-            f"Not read: journal {unread.run}: {unread.reason}. Whether it is of an undo of run "
-            f"{run}, and took back a step, is not known."
+            f"Journal {unread.run} cannot be read: {unread.reason}. It may be of an undo of run "
+            f"{run} that took steps back."
         )
 
 
@@ -142,24 +154,25 @@ def tell_open(undo: Run, undone: str) -> None:
 
     And which it leaves as they are: they may be somebody else's work, or cannot be taken back.
     """
+    again = complete(f"trueup undo {undone}")
     for step in undo.open:
         what, past = "written", f"when run {step.run} ended"
         if step.takes_back:
             what, past = "taken back", f"by run {step.run} when that ended"
         say(
             f"Step {step.id} was about to be {what} {past}. It is not {what} so far, but may "
-            f"still be: run 'trueup undo {undone}' again in two minutes."
+            f"still be: run '{again}' again in two minutes."
         )
     for contested in undo.left_in_place:
         say(
             f"Step {contested.id} is left in place: it may be somebody else's work. To take it "
-            f"back all the same: trueup undo {undone} --step {contested.id}"
+            f"back all the same: {again} --step {contested.id}"
         )
     for name, steps in undo.elsewhere.items():
         verb = "is" if len(steps) == 1 else "are"
         say(
             f"{counted(len(steps), 'step')} of run {undone} {verb} in place by run {name}, which "
-            f"took an undo back. To take that back: trueup undo {name}"
+            f"took an undo back. To take that back: {complete(f'trueup undo {name}')}"
         )
     for written, outcome in undo.partly:
         say(f"Step {written.id} is not taken back: {in_words(outcome.reason)}.")
@@ -305,7 +318,7 @@ def refuse_unasked(arguments: argparse.Namespace, rulings: Iterable[Ruling]) -> 
         return
     for ruling in rulings:
         if ruling.decision == "ask":
-            raise PolicyAsks(ruling.rule, ruling.policy)
+            raise PolicyAsks(ruling.rule, ruling.policy, ruling.passed_over)
 
 
 def ask_undo(arguments: argparse.Namespace, journal: Journal) -> None:

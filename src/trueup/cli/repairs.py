@@ -16,6 +16,7 @@ from trueup.reconcile.audit import Audit
 from trueup.reconcile.plan import Plan, refuse_foreign, refuse_too_large
 from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.runs import Observer, Planned, Wait, closed, plan
+from trueup.reconcile.runs.journal import Origin
 from trueup.reconcile.runs.journals import read
 from trueup.reconcile.runs.pace import Pace
 from trueup.reconcile.sinks import Couriers, Message, Sink
@@ -75,7 +76,8 @@ class RepairedCloud:
 
     def _driver(self, cloud: Cloud, permit: Permit) -> Driver:
         pace = Pace(slow_after=SLOW_AFTER_SECONDS, permit=permit)
-        return Driver(cloud, self.folder, _quietly, pace, trail=self.trail)
+        known = Origin(unattended=True)
+        return Driver(cloud, self.folder, _quietly, pace, known=known, trail=self.trail)
 
 
 def send_to(sinks: tuple[Sink, ...], message: Message) -> None:

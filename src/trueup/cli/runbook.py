@@ -18,6 +18,7 @@ from trueup.cli.outcomes import (
     ask,
     tell_unsettled,
 )
+from trueup.cli.terminal.given import complete
 from trueup.cli.terminal.options import OptionRefused
 from trueup.cli.terminal.progress import progress, say, wait
 from trueup.cli.trail import add_trail_options, trail_of
@@ -53,7 +54,7 @@ class RunbookVerb(DocumentVerb, CloudVerb):
     """A command that prepares a plan for one purpose, and applies it with `--apply`."""
 
     COLUMNS = RUNBOOK_COLUMNS
-    # Whether a run of which a step was refused is taken back, rather than left half done.
+    # Whether a run with a refused step is taken back, rather than left half done.
     whole = False
     _view: RunbookView
     # The run that was half done, if it could not be taken back in full.
@@ -181,7 +182,8 @@ class RunbookVerb(DocumentVerb, CloudVerb):
             say("Nothing is left to do.")
             if self._staying:
                 self.exit_code = ExitCode.SOME_REFUSED
-                say(f"No step follows for what stays: see 'trueup journal {self._staying}'.")
+                see = complete(f"trueup journal {self._staying}")
+                say(f"No step follows for what stays: see '{see}'.")
             return
         self.exit_code = ExitCode.FINDINGS
         if arguments.out:
@@ -239,7 +241,8 @@ class RunbookVerb(DocumentVerb, CloudVerb):
             )
         if not self.whole and settled.in_place:
             done = counted(len(settled.in_place), "step")
-            say(f"In place of run {run}: {done}. To take that back too: trueup undo {run}")
+            back = complete(f"trueup undo {run}")
+            say(f"In place of run {run}: {done}. To take that back too: {back}")
         return None
 
     def _take_back(self, run: str, plan: Plan, driver: Driver) -> bool:

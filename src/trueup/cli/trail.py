@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from trueup.cli.terminal.given import complete
 from trueup.cli.terminal.options import OptionRefused
 from trueup.cli.terminal.progress import complain
 from trueup.reconcile.files import FileUnwritable
@@ -38,7 +39,8 @@ class Trail:
         if journal is None or not (self.sinks or self.key):
             yield lambda _: None
             return
-        again = f"The journal has them: trueup journal {journal.run} --send-to SINK"
+        shown = complete(f"trueup journal {journal.run}")
+        again = f"The journal has them: {shown} --send-to SINK"
         couriers = Couriers(self.sinks, complain, f"run {journal.run}", again)
         couriers.send(run_began(journal))
         stopped = ""
@@ -50,7 +52,7 @@ class Trail:
         finally:
             if self.key is not None:
                 _sign(journal, folder, self.key)
-            couriers.send(run_ended(journal, stopped))
+            couriers.send(run_ended(journal, stopped, lambda one: complete(one, folder)))
             couriers.close()
 
 

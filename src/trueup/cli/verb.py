@@ -15,13 +15,20 @@ from cliff.columns import FormattableColumn
 from cliff.lister import Lister
 
 from trueup.cli.exits import explained, unforeseen
-from trueup.cli.terminal.options import refuse_columns, refuse_ignored, refuse_meaningless
+from trueup.cli.terminal.given import remembered
+from trueup.cli.terminal.options import (
+    NOVA_CONF,
+    nova_conf_of,
+    refuse_columns,
+    refuse_ignored,
+    refuse_meaningless,
+)
 from trueup.cli.terminal.output import discard_output
 from trueup.cli.terminal.progress import be_quiet, complain, interrupted
 from trueup.cli.terminal.state import state_folder
 from trueup.cli.terminal.tables import FittedTable
-from trueup.cli.terminal.usage import with_short_errors
-from trueup.exit_codes import ExitCode, table
+from trueup.cli.terminal.usage import ShortErrors
+from trueup.exit_codes import ExitCode
 from trueup.reconcile.report.tables import Cell, Columns, EvidenceCell, Table
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.connect import (
@@ -35,7 +42,6 @@ from trueup.reconcile.sources.libvirt import PATTERN, Hypervisors
 from trueup.reconcile.sources.nova.databases import CellOptions
 
 LOG = logging.getLogger(__name__)
-NOVA_CONF = "/etc/nova/nova.conf"
 # Each of them names a cloud, for commands that read no nova.conf.
 _CLOUD_VARIABLES = ("OS_CLOUD", "OS_AUTH_URL")
 _PLAIN_FORMATS = ("csv", "value")
@@ -68,17 +74,14 @@ def _shown(cell: Cell, plain: bool) -> Any:
     return Labelled(value, words)
 
 
-class Verb(Lister):
+class Verb(ShortErrors, Lister):
     """A command that prints one table and ends with a code of the table."""
 
     COLUMNS: Columns = ()
-    # argparse's own parsers know no other way.
-    conflict_handler = "error"
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = with_short_errors(super().get_parser(prog_name))
-        parser.epilog = table()
-        parser.formatter_class = argparse.RawDescriptionHelpFormatter
+        parser = super().get_parser(prog_name)
+        self._parser = parser
         parser.add_argument(
             "-q", "--quiet", action="store_true", help="print the result, and errors; nothing else"
         )
@@ -89,6 +92,10 @@ class Verb(Lister):
         self._acted = False
         if parsed_args.quiet:
             be_quiet(True)
+        with remembered(parsed_args, self._parser):
+            return self._explained_run(parsed_args)
+
+    def _explained_run(self, parsed_args: argparse.Namespace) -> int:
         try:
             self.check(parsed_args)
             super().run(parsed_args)
@@ -169,7 +176,7 @@ class CloudVerb(Verb):
         if arguments.nova_api or arguments.nova_database:
             nova_url = None if arguments.nova_api else arguments.nova_database
             return from_names(nova_url, arguments.os_cloud, databases)
-        path = nova_conf_of(arguments)
+        path = nova_conf_of(arguments.nova_conf)
         if named := " and ".join(name for name in _CLOUD_VARIABLES if os.environ.get(name)):
             LOG.info(
                 "%s of the environment is not used: %s says which cloud it is. "
@@ -178,11 +185,6 @@ class CloudVerb(Verb):
                 path,
             )
         return from_nova_conf(path, databases)
-
-
-def nova_conf_of(arguments: argparse.Namespace) -> Path:
-    """The nova.conf that --nova-conf names, or the one that is used when none is named."""
-    return arguments.nova_conf or Path(os.environ.get("TRUEUP_NOVA_CONF", NOVA_CONF))
 
 
 def _add_nova_options(where: argparse._ArgumentGroup) -> None:
@@ -235,7 +237,7 @@ def _add_other_options(where: argparse._ArgumentGroup) -> None:
         "--placement-conf",
         metavar="FILE",
         type=Path,
-        help="the same, with the URL in [placement_database] connection of this placement.conf",
+        help="read the ledger from the database that this placement.conf names",
     )
 
     where.add_argument(

@@ -75,14 +75,17 @@ def refuse_unwritable(path: Path) -> None:
         raise FileUnwritable(str(path), error.strerror or str(error)) from error
 
 
-def write(path: Path, content: bytes) -> None:
+def write(path: Path, content: bytes, like: Path | None = None) -> None:
     """Replace a file's content, durably; a new file is readable by its owner only.
 
-    Through links to the file they lead to, keeping its mode. Raises FileUnwritable, also for
-    whatever exists and is no regular file, as a device or a FIFO.
+    With `like`, a new file has the mode of that one, if that is there. Through links to the file
+    they lead to, keeping its mode. Raises FileUnwritable, also for whatever exists and is no
+    regular file, as a device or a FIFO.
     """
     try:
         target, mode = _target(path)
+        if like is not None and like.exists() and not target.exists():
+            mode = stat.S_IMODE(like.stat().st_mode)
         handle, temporary = _temporary(target)
         try:
             _fill(handle, content, mode)

@@ -9,6 +9,7 @@ import pytest
 from tests.cli.running import trueup
 from tests.cli.signers import Signers
 from trueup.reconcile.plan.plan_file import load, save
+from trueup.reconcile.runs.approvals import beside
 from trueup.reconcile.runs.journals import runs
 
 
@@ -114,14 +115,12 @@ def test_a_stranger_is_refused(plan_file, signers, small, before):
     key = signers.key("alice")
     signers.allowed.write_text("")
     trueup("approve", plan_file, "--key", key)
-    assert "not, or no longer, one of an allowed signer" in refused(
-        plan_file, signers, small, before
-    )
+    assert "no allowed signer has its key" in refused(plan_file, signers, small, before)
 
 
 def test_a_pattern_is_nobody(plan_file, signers, small, before):
     trueup("approve", plan_file, "--key", signers.key("alice", "*@example.org"))
-    assert "have the pattern" in refused(plan_file, signers, small, before)
+    assert "belongs to the pattern" in refused(plan_file, signers, small, before)
 
 
 def test_a_revoked_key_refuses_the_plan_whoever_else_approved_it(plan_file, signers, small, before):
@@ -129,13 +128,55 @@ def test_a_revoked_key_refuses_the_plan_whoever_else_approved_it(plan_file, sign
     for key in (signers.key("alice"), lost):
         trueup("approve", plan_file, "--key", key)
     signers.revoke(lost)
-    assert "of lost@example.org is revoked" in refused(plan_file, signers, small, before)
+    words = refused(plan_file, signers, small, before)
+    assert "of lost@example.org is revoked" in words
+    assert "Make a new plan" in words, "another approval would not help"
 
 
 def test_revoked_keys_that_cannot_be_read_refuse_every_plan(plan_file, signers, small, before):
     trueup("approve", plan_file, "--key", signers.key("alice"))
-    signers.revoked.unlink()
-    assert "cannot be read" in refused(plan_file, signers, small, before)
+    for option in ("revoked", "signers"):
+        signers.require(1)
+        path = signers.revoked if option == "revoked" else signers.allowed
+        path.unlink()
+        words = refused(plan_file, signers, small, before)
+        assert f"{path} cannot be read: No such file" in words
+        assert f"'{option}' in [approval]" in words
+        path.write_text("")
+
+
+@pytest.mark.parametrize(
+    ("principal", "options", "words"),
+    [
+        ("alice@x", "", ""),
+        ("alice@x", 'valid-before="20200101"', "does not count: its key"),
+        ("alice@x", 'namespaces="git"', "does not count: alice@x may not approve"),
+        ("*@x", "", "does not count: the allowed signers have the pattern"),
+        (f"{getpass.getuser()}@x", "", "It counts, but"),
+        ("revoked@x", "", "does not count: the key"),
+        ("nobody", "", "does not count: its key"),
+        ("unknown", "", "Whether it counts is not known here"),
+    ],
+)
+def test_who_approves_is_told_at_once_whether_it_counts(
+    plan_file, signers, principal, options, words
+):
+    key, policy = signers.key("key", principal, options), signers.require(1)
+    if principal == "revoked@x":
+        signers.revoke(key)
+    if principal == "nobody":
+        signers.allowed.write_text("")
+    if principal == "unknown":
+        signers.allowed.unlink()
+    ran = trueup("approve", plan_file, "--key", key, "--policy", policy)
+    assert ran.code == 0
+    assert words in ran.err if words else "count" not in ran.err
+
+
+def test_whoever_may_read_the_plan_may_read_its_approvals(plan_file, signers):
+    plan_file.chmod(0o640)
+    trueup("approve", plan_file, "--key", signers.key("alice"))
+    assert beside(plan_file).stat().st_mode & 0o777 == 0o640
 
 
 def test_a_plan_that_is_made_anew_is_approved_by_nobody(plan_file, signers, small, before):

@@ -235,6 +235,8 @@ def test_failures_that_cannot_be_absorbed(reporting):
         (("--without", "h9"), "h9 is no compute host; known: compute-01"),
         (("--with", "compute-01"), "'compute-01' is not NAME=NUMBER"),
         (("--ratio", "VCPU=-1"), "makes no sense"),
+        (("--ratio", "VPCU=2"), "no provider has VPCU; known: "),
+        (("--reserved", "vcpu=2"), "no provider has vcpu; known: "),
         (("--survive", "0"), "1 or more"),
         (("--survive", "1", "--flavor", "lab.huge"), "about the servers that there are"),
         (("--resources", "VCPU=1", "--flavor", "lab.huge"), "only one"),

@@ -38,13 +38,17 @@ def move(small: Small, row: dict[str, str]) -> None:
 
 def test_a_cell_whose_services_stopped_reporting_counts_as_silent(reporting):
     reporting.sql("nova_cell1", "UPDATE services SET last_seen_up = '2020-01-01 00:00:00'")
-    for words in (("capacity",), ("capacity", "drain", "compute-02")):
-        assert trueup(*words).code == 5
+    for words in ((), ("--survive", 1), ("drain", "compute-02"), ("drain", "--over-full")):
+        ran = trueup("capacity", *words)
+        assert (ran.code, "Not all was read, because cell1" in ran.err) == (5, True), ran.err
+    assert "h9 is no compute host" in (err := trueup("capacity", "drain", "h9").err)
+    assert "and not all: cell1" in err
 
 
 def test_no_host_is_over_full(reporting):
     ran = trueup("capacity", "drain", "--over-full", "-f", "json")
     assert (ran.code, ran.json()) == (0, [])
+    assert "No host has servers to move." in ran.err
 
 
 def test_moves_make_room_for_a_flavor(reporting):

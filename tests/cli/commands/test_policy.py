@@ -115,7 +115,8 @@ def test_a_window_that_closes_stops_the_run_between_two_steps(plan_file, monkeyp
 
 
 def test_check_shows_the_rules_and_names_what_is_wrong(policy):
-    text = ORPHANS.format("ask") + "[approval]\nrequired = 2\n"
+    rule, approval = ORPHANS.format("ask"), "[approval]\nrequired = 2\nsigners = 'nowhere'\n"
+    text = rule + approval
     ran = trueup("policy", "check", policy(text), "-f", "json")
     assert ran.code == 0
     assert [(row["Rule"], row["Decision"]) for row in ran.json()] == [
@@ -123,6 +124,9 @@ def test_check_shows_the_rules_and_names_what_is_wrong(policy):
         ("default", "never"),
     ]
     assert "approval of 2 persons" in ran.err
+    assert "nowhere cannot be read, which [approval] names as signers" in ran.err
+    ran = trueup("policy", "check", policy(rule + text))
+    assert (ran.code, "Correct this: rule 2 is never asked" in ran.err) == (3, True)
     ran = trueup("policy", "check", policy('default = "perhaps"'))
     assert (ran.code, "perhaps" in ran.err) == (2, True)
 

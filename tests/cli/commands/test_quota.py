@@ -60,6 +60,7 @@ def test_a_project_that_nothing_has_is_no_project_without_faults(small, nova_con
     ran = trueup("quota", "--project", project[:-1])
     assert (ran.code, ran.out) == (ExitCode.USAGE, "")
     assert f"Did you mean {project}" in ran.err
+    assert "only by their IDs" in trueup("quota", "--project", "demo").err
 
 
 def test_over_the_api_placement_is_asked_for_each_project(small_on, monkeypatch):
@@ -94,6 +95,25 @@ def test_the_limits_are_novas_or_keystones(small, nova_conf, conf):
     assert ran.code == ExitCode.FINDINGS
     assert (project, "cores") not in unified
     assert unified[project, "servers"]["limit"] == 50
+
+
+def test_a_model_that_nova_cannot_use_is_named(small, nova_conf, conf):
+    project = project_of(small, "missing-allocation")
+    answers = keystone.limits({"servers": 99}, {}, "strict_two_level")
+    account = "auth_type = admin_token\ntoken = t\n"
+    with replayed(answers) as adapter:
+        conf(
+            f"[oslo_limit]\n{account}endpoint = {adapter.get_endpoint()}/v3\n"
+            f"endpoint_id = {keystone.ENDPOINT}\n"
+        )
+        ran = trueup("quota", "--project", project, "-f", "json")
+        assert ran.json()["enforcement_model"] == "strict_two_level"
+        assert "model is strict_two_level: with unified limits, Nova fails" in ran.err
+        refused = (403, {"error": {"message": "You are not authorized"}})
+        answers[next(key for key in answers if "registered_limits" in key)] = refused
+        ran = trueup("quota")
+    assert (ran.code, ran.out) == (ExitCode.INCOMPLETE, ""), ran.err
+    assert "Keystone" in ran.err
 
 
 def test_a_nova_whose_configuration_is_not_there_is_refused(small, nova_conf):

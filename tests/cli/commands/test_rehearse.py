@@ -43,7 +43,9 @@ def test_a_class_without_an_inventory_cannot_be_given_back(small, nova_conf, tmp
     number = 1 + [step.consumers for step in load(path).steps].index((consumer,))
     [words] = [row for row in planned.err.splitlines() if row.startswith(f"Step {number} cannot ")]
     assert f"{consumer} holds DISK_GB=" in words
-    assert words.endswith("which has no inventory of it, and Placement takes no such amount.")
+    assert words.endswith(
+        "which has no inventory of that class, so Placement would refuse the amount."
+    )
     assert trueup("apply", path).code in (0, 4)
     undone = trueup("undo", load(path).id, "-f", "json")
     [refused] = [row for row in undone.json() if row["Subject"] == consumer]

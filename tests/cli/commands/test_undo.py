@@ -69,7 +69,7 @@ def test_a_journal_that_cannot_be_read_may_be_of_an_earlier_undo(run, plan_file,
     """Silence would say that there was none."""
     closed = state / "20990101T000000-abcdef01-1.jsonl"
     closed.write_text("garbage\n")
-    words = f"Not read: journal {closed.stem}: line 1 is damaged"
+    words = f"Journal {closed.stem} cannot be read: line 1 is damaged"
     for command in (("apply", plan_file), ("undo", run)):
         ran = trueup(*command)
         assert ran.code == 0

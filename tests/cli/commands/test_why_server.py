@@ -2,14 +2,18 @@
 """trueup why --server: from Nova's databases to the filters of Placement and of Nova."""
 
 import json
+import re
 
 import pytest
 
 from tests.cli.running import Ran, trueup
+from tests.clouds.neutron import Neutron, served_beside
 from trueup.exit_codes import ExitCode
 
 GROUP = "6f1b1f3e-1f9c-4c39-9d1c-1d0e4ff1a111"
 EARLIER, BEFORE, AFTER = (f"202{year}-01-01 00:00:00.000000" for year in range(3))
+PORT, REQUEST = (f"{digit * 8}-c3aa-4d0e-9f5c-7f3a2f1d5a01" for digit in "56")
+UNKNOWN_PORTS = "what its ports ask for (minimum bandwidth, packet rate)"
 NOTHING_SINCE = (
     "Since then 0 compute nodes came, 0 compute nodes went. "
     "Written in Placement: 0 consumers, and inventories of 0 providers."
@@ -57,6 +61,69 @@ def test_both_halves_are_in_one_table(why):
     assert names.index("root_required=!COMPUTE_STATUS_DISABLED") < names.index("ComputeFilter")
     assert "hosts with candidates are left" in ran.err
     assert "Not in Nova's databases: what its ports ask for" in ran.err
+
+
+@pytest.fixture
+def neutron(server, nova_conf):
+    """A Neutron in nova.conf that has a port of the server, which asks for bandwidth."""
+    wanted = {"id": REQUEST, "required": [], "resources": {"NET_BW_EGR_KILOBIT_PER_SEC": 1000}}
+    port = {"id": PORT, "device_id": server, "device_owner": "compute:nova"}
+    port["resource_request"] = {"request_groups": [wanted]}
+    with served_beside(Neutron({PORT: port}), nova_conf) as neutron:
+        yield neutron
+
+
+def test_what_its_ports_ask_for_is_asked_too(why, neutron):
+    asked = f"resources{REQUEST}=NET_BW_EGR_KILOBIT_PER_SEC:1000"
+    for words in ((), ("--move", "live-migration")):
+        ran = why(*words, "-f", "json")
+        assert ran.code == ExitCode.FINDINGS, ran.err
+        assert rows(ran)[asked]["Hosts left"] == 0
+        assert UNKNOWN_PORTS not in ran.err
+    neutron.ports[PORT]["resource_request"] = None
+    ran = why("-f", "json")
+    assert (ran.code, UNKNOWN_PORTS in ran.err, "At most" in ran.err) == (0, False, False), ran.err
+
+
+def test_ports_that_a_server_was_to_get_are_named(small, server, why, neutron):
+    neutron.ports[PORT]["device_id"] = ""
+    small.sql(cell_of(small, server), "UPDATE instances SET host = NULL WHERE uuid = ?", server)
+    ran = why()
+    assert (ran.code, UNKNOWN_PORTS in ran.err, "At most" in ran.err) == (0, True, True), ran.err
+    ran = why("--port", PORT)
+    assert (ran.code, UNKNOWN_PORTS in ran.err) == (ExitCode.FINDINGS, False), ran.err
+    ran = why("--port", GROUP)
+    assert (ran.code, f"Neutron has no port {GROUP}" in ran.err) == (ExitCode.USAGE, True), ran.err
+
+
+def test_a_silent_neutron_leaves_ports_open(why, neutron, nova_conf):
+    others, _, section = nova_conf.read_text().partition("[neutron]")
+    nova_conf.write_text(f"{others}[neutron]{re.sub(':[0-9]+', ':9', section)}")
+    ran = why("--move", "live-migration")
+    assert ran.code == ExitCode.INCOMPLETE, ran.err
+    assert "Neutron does not say what its ports ask for" in ran.err
+    assert (UNKNOWN_PORTS in ran.err, "At most" in ran.err) == (True, True)
+    nova_conf.write_text(others)
+    assert "nova.conf has no [neutron]" in why("--port", PORT).err
+
+
+def test_a_move_that_nova_refuses_now_is_answered_and_named(small, server, why):
+    row = "UPDATE instances SET vm_state = ?, task_state = ? WHERE uuid = ?"
+    for state, task, words in (
+        ("resized", None, "it is resized, and not active or paused"),
+        ("active", "resize_prep", "its task resize_prep has not ended"),
+    ):
+        small.sql(cell_of(small, server), row, state, task, server)
+        ran = why("--move", "live-migration")
+        assert (ran.code, f"Nova refuses the move now: {words}." in ran.err) == (0, True), ran.err
+        assert "Nova refuses" not in why().err
+    small.sql(cell_of(small, server), row, "active", None, server)
+    assert "Nova refuses" not in why("--move", "live-migration").err
+    refused = "Nova refuses the move now: the service of its host is"
+    assert f"{refused} up." in why("--move", "evacuate").err
+    small.sql(cell_of(small, server), "UPDATE services SET forced_down = 1")
+    assert "Nova refuses" not in why("--move", "evacuate").err
+    assert f"{refused} down." in why("--move", "live-migration").err
 
 
 def test_a_group_keeps_a_server_from_every_other_host(small, why, server):
@@ -175,6 +242,22 @@ def test_a_silent_cell_makes_the_answer_incomplete(small, why, server):
     ran = why()
     assert ran.code == ExitCode.INCOMPLETE
     assert "Did not answer, so its hosts are left out" in ran.err
+
+
+def test_a_server_whose_cell_is_silent_may_be_there(small, why, server):
+    (small.folder / f"{cell_of(small, server)}.sqlite").write_text("no database")
+    ran = why()
+    assert (ran.code, "no cell has a row" in ran.err.lower()) == (ExitCode.INCOMPLETE, False)
+    ran = why("--move", "live-migration")
+    assert (ran.code, "the server may be there" in ran.err) == (ExitCode.INCOMPLETE, True), ran.err
+
+
+def test_a_server_that_is_being_built_has_no_row(small, why, server):
+    small.sql(cell_of(small, server), "DELETE FROM instances WHERE uuid = ?", server)
+    ran = why()
+    assert "No cell has a row of it: it is being built" in ran.err
+    ran = why("--move", "live-migration")
+    assert (ran.code, "cannot move: no cell has a row of it" in ran.err) == (2, True), ran.err
 
 
 @pytest.mark.parametrize(

@@ -156,6 +156,41 @@ def test_a_cell_that_stands_still_is_no_all_clear(twins: Twins) -> None:
     assert "its database may be a lagging replica" in ran.err
 
 
+UNJUDGED = {
+    "instance": (
+        "UPDATE instances SET host = NULL, node = NULL WHERE uuid = '{instance}'",
+        "UPDATE instances SET host = '{host}', node = '{node}' WHERE uuid = '{instance}'",
+        "{instance} keeps what it holds: Nova has it active, and on no host",
+    ),
+    "host": (
+        f"UPDATE compute_nodes SET uuid = '{UNKNOWN}' WHERE uuid = '{{uuid}}'",
+        f"UPDATE compute_nodes SET uuid = '{{uuid}}' WHERE uuid = '{UNKNOWN}'",
+        f"host {{host}}: its compute node has uuid {UNKNOWN}",
+    ),
+}
+
+
+@pytest.mark.parametrize(("lost", "back", "told"), UNJUDGED.values(), ids=UNJUDGED)
+def test_what_cannot_be_judged_is_no_all_clear(twins: Twins, lost, back, told) -> None:
+    twins.keep_alive()
+    one = twins.actives()[0]
+    assert one.host
+    assert one.cell
+    names = {"host": one.host.name, "node": one.host.node, "uuid": one.host.uuid}
+
+    def run(statement: str) -> None:
+        with transaction(twins.cloud.databases.cell_url(one.cell.name)) as connection:
+            connection.execute(text(statement.format(instance=one.uuid, **names)))
+
+    run(lost)
+    try:
+        ran = twins.ours("audit", "--verbose")
+    finally:
+        run(back)
+    assert (ran.code, ran.out) == (1, "")
+    assert f"Note: {told.format(instance=one.uuid, **names)}" in ran.err
+
+
 def test_more_than_the_limit_is_not_released(orphaned: Orphaned) -> None:
     orphaned.twins.keep_alive()
     orphaned.arrange()

@@ -24,6 +24,7 @@ PACKAGES = {
     "trueup": ("trueup", "pyuwsgi"),
 }  # fmt: skip
 
+WITH = {"upstream": ", with upstream's Placement", "trueup": ", with Trueup's"}
 # The tests of the rig's own parts show nothing about Trueup.
 PARTS = "tests/real/cloud/"
 
@@ -78,13 +79,19 @@ class Verified:
         for name, version in (_package_versions() | self.servers).items():
             yield f"| {name} | {version} |"
         yield "\n## Scenarios\n"
-        yield "Seconds that each took, and what it counted.\n"
+        yield "Seconds that each took:\n"
         yield "| scenario | with upstream's Placement | with Trueup's |\n|---|---|---|"
-        for name, by_kind in self._by_name().items():
-            cells = [_cell(by_kind.get(kind)) for kind in KINDS]
+        scenarios = self._by_name()
+        for name, by_kind in scenarios.items():
+            cells = [_seconds(by_kind.get(kind)) for kind in KINDS]
             if "" in by_kind:
-                cells = ["", _cell(by_kind[""])]
+                cells = ["", _seconds(by_kind[""])]
             yield f"| {_in_words(name)} | {' | '.join(cells)} |"
+        yield "\nWhat they counted:\n"
+        for name, by_kind in scenarios.items():
+            for kind, report in by_kind.items():
+                if report.user_properties:
+                    yield f"- {_in_words(name)}{WITH.get(kind, '')}: {_counts(report)}"
         yield ""
 
     def _by_name(self) -> dict[str, dict[str, pytest.TestReport]]:
@@ -107,11 +114,12 @@ def _package_versions() -> dict[str, str]:
     return versions
 
 
-def _cell(report: pytest.TestReport | None) -> str:
-    if report is None:
-        return ""
-    counts = [f"{value} {name}" for name, value in report.user_properties]
-    return ", ".join([f"{report.duration:.0f} s", *counts])
+def _seconds(report: pytest.TestReport | None) -> str:
+    return f"{report.duration:.0f} s" if report else ""
+
+
+def _counts(report: pytest.TestReport) -> str:
+    return ", ".join(f"{value} {name}" for name, value in report.user_properties)
 
 
 def _in_words(name: str) -> str:

@@ -117,4 +117,6 @@ def test_what_was_deleted_while_the_cloud_was_read_is_left_alone():
     slow = replace(facts, coverage=replace(facts.coverage, sources=(read, *rest)))
     result = audit(slow, AuditOptions())
     assert result.findings == ()
-    assert "deleted 1800 s ahead of our clock" in in_words(result.left_alone[0].reason)
+    assert "its time of deletion is 1800 s ahead of our clock" in in_words(
+        result.left_alone[0].reason
+    )

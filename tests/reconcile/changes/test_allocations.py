@@ -303,7 +303,7 @@ def test_what_somebody_else_writes_while_such_a_write_is_under_way_is_not_ours(s
     rewritten(small, consumer)
     outcome = small.apply(plan)[consumer]
     assert outcome.result == "refused"
-    assert "somebody else has already made this change" in in_words(outcome.reason)
+    assert "another client has already made this change" in in_words(outcome.reason)
     assert small.cloud.placement.holding(consumer) == Holding(wanted, 4)
 
 

@@ -16,6 +16,7 @@ from trueup.reconcile.plan.rulings import (
     rulings_of,
 )
 from trueup.reconcile.report.diff import plan_diff
+from trueup.reconcile.report.reasons import in_words
 
 # A release on h1, an addition on h1, and a move from h2 to h1.
 PLAN = planned()
@@ -67,6 +68,17 @@ def test_each_condition_is_about_what_a_step_does(condition):
 def test_a_condition_that_does_not_fit_leaves_it_to_the_default(condition):
     text = f'default = "automatic"\n{rule("ask", condition)}'
     assert {one for one, _ in decided(text).values()} == {"automatic"}
+
+
+def test_a_rule_that_is_passed_over_only_for_the_size_is_named_with_the_numbers():
+    small = rule("automatic", 'name = "few"\nsubjects_max = 2')
+    for text, passed in ((small, 3), (rule("automatic", 'cells = ["b"]\nsubjects_max = 2'), 0)):
+        for ruling in rulings_of(PLAN, in_force(text)).values():
+            fields = ruling.passed_over.fields if ruling.passed_over else {"subjects": 0}
+            assert (ruling.rule, fields["subjects"]) == ("default", passed)
+    [declined, *_] = obeying(PLAN, in_force(small)).declined
+    words = "default of 1.toml never permits it: the plan changes 3 subjects, and rule 1 (few) has"
+    assert in_words(declined.reason) == f"{words} subjects_max = 2"
 
 
 def test_of_two_policies_the_stricter_one_decides():

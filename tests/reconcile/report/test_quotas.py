@@ -76,6 +76,21 @@ def test_before_a_switch_only_the_unified_limits_that_would_be_exceeded_are_told
     assert "servers" not in [row.resource for row in shown]
 
 
+def test_zero_of_a_class_is_a_limit_and_a_project_that_is_gone_is_not_told():
+    limits = Limits(
+        {"class:CUSTOM_X": -1, "class:VCPU": 99, "class:MEMORY_MB": 9999, "servers": 9},
+        {PROJECT: {"class:VCPU": 0, "class:CUSTOM_X": 0}, "gone": {"class:VCPU": 3}},
+    )
+    quotas = Quotas(QuotaRules(unified=True), OWN, limits)
+    found = rows(quotas)
+    assert found["class:VCPU"].notes == (Note.OVER,)
+    assert found["class:CUSTOM_X"].notes == (), "nothing is used"
+    facts = facts_of(CLOUD)
+    gone = [row for row in quota_rows(facts, (), quotas) if row.project == "gone"]
+    assert {(row.nova, row.placement) for row in gone} == {(0, 0)}
+    assert not any(telling(row, quotas) for row in gone)
+
+
 def test_dedicated_processors_may_count_as_others():
     text = """
 cell1

@@ -49,7 +49,10 @@ def test_a_sentence_says_only_what_its_reason_has():
     ("reason", "sentence"),
     [
         (because("not-settled-now"), "it is no longer settled on a host, or holds nothing now"),
-        (because("host-half-named", host=None, node="n"), "Nova names host none and node n of it"),
+        (
+            because("host-half-named", host=None, node="n"),
+            "its row in Nova has host none and node n",
+        ),
         (because("task-state", task=""), "its task state is an empty string"),
         (
             because("holds", because("claim-unknown"), holds=HELD),
@@ -61,7 +64,7 @@ def test_a_sentence_says_only_what_its_reason_has():
         ),
         (
             because("alive-twice", cells=("c1",), hosts=("h1", "h2")),
-            "c1 has it alive on h1 and on h2",
+            "it is alive in c1, on h1 and on h2",
         ),
         (because("changed-last", age=7200), "Nova changed it last 2 hours ago"),
         (

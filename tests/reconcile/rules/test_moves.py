@@ -97,8 +97,8 @@ def test_a_source_that_is_down_or_deleted_does_not_run_the_guest():
 def test_a_source_that_nothing_knows_may_be_up_unless_its_provider_is_held():
     """Deleted rows may be archived; what it left behind, and holds, still has its name."""
     unknown = (
-        "it was evacuated from h0, and cell1 knows no host of that name, also no deleted one: it "
-        "may be up"
+        "it was evacuated from h0, and cell1 knows no host of that name, not even a deleted one: "
+        "that host may be up"
     )
     left = "provider h0 VCPU=8\n"
     assert doubt(evacuated("h0")) == unknown

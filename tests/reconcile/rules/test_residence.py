@@ -135,14 +135,14 @@ def test_a_host_without_a_node_is_no_place_and_not_nowhere(host, node, words):
     facts = facts_of(f"{HOSTS}  server web on h1 state=error\n")
     half = replace(facts.instances[0], host=host, node=node)
     place = residence_of(replace(facts, instances=(half,)))
-    assert in_words(place.reason) == f"Nova names {words} of it"
+    assert in_words(place.reason) == f"its row in Nova has {words}"
 
 
 def test_rows_that_are_alive_are_named_by_their_hosts_in_one_cell_and_by_cell_in_two():
     one = facts_of(f"{HOSTS}  server web on h1\n  server web on h2\n")
-    assert in_words(residence_of(one).reason) == "cell1 has it alive on h1 and on h2"
+    assert in_words(residence_of(one).reason) == "it is alive in cell1, on h1 and on h2"
     half = facts_of(f"{HOSTS}  server web on h1\n  server web state=shelved_offloaded\n")
-    assert in_words(residence_of(half).reason) == "cell1 has it alive on h1 and on no host"
+    assert in_words(residence_of(half).reason) == "it is alive in cell1, on h1 and on no host"
     two = facts_of(f"{HOSTS}  server web on h1\ncell2\n  host h3 VCPU=8\n  server web on h3\n")
     assert in_words(residence_of(two).reason) == "several rows of it are alive, in cell1 and cell2"
 

@@ -80,9 +80,9 @@ BUSY = "VCPU=2 MEMORY_MB=256 task=rebooting\ncell2"
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (CAPITALS, "Placement has another consumer with its uuid"),
-        (CAPITALS.replace("VCPU=2 MEMORY_MB=256\ncell2", BUSY), "another consumer with its uuid"),
-        (QUEUED, "its instance mapping says that it was to be deleted"),
+        (CAPITALS, "Placement has a second consumer with its uuid"),
+        (CAPITALS.replace("VCPU=2 MEMORY_MB=256\ncell2", BUSY), "a second consumer with its uuid"),
+        (QUEUED, "its instance mapping is queued for deletion"),
         (IN_TWO, "several rows of it are alive, in cell1 and cell2"),
         (IN_TWO.replace("VCPU=2 MEMORY_MB=256\ncell2", BUSY), "several rows of it are alive"),
     ],

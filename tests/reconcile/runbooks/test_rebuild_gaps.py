@@ -40,7 +40,7 @@ def instance(text: str, **columns: str | None) -> Facts:
     [
         (with_node(facts_of(TWO), "h1", uuid=""), "its compute node h1 has no uuid in cell1"),
         (with_node(facts_of(TWO), "h1", node="h1.new"), "no compute node for host h1, node h1"),
-        (instance(TWO, host=None, node=None), "Nova has it active, and on no host"),
+        (instance(TWO, host=None, node=None), "its vm state is active, and Nova has it on no host"),
         (instance(TWO, flavor=None), "its flavor could not be read"),
     ],
 )

@@ -280,7 +280,7 @@ def test_what_somebody_else_has_made_before_is_not_taken_for_ours(on_both, write
     on_both.write(theirs)
     [consumer] = theirs.consumers
     outcomes = on_both.apply(plan)
-    assert "somebody else has already made this change" in in_words(outcomes.pop(consumer).reason)
+    assert "another client has already made this change" in in_words(outcomes.pop(consumer).reason)
     assert {one.result for one in outcomes.values()} == {"done"}
     undo = inverse_of(on_both, plan)
     assert consumer not in undo.subjects

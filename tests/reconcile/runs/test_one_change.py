@@ -82,7 +82,7 @@ def test_what_we_did_not_send_was_made_by_somebody_else(small):
     assert write_change(change, small.cloud).result == "done"
     written = write_change(change, small.cloud)
     assert written.result == "refused"
-    assert in_words(written.reason).endswith("somebody else has already made this change")
+    assert in_words(written.reason).endswith("another client has already made this change")
 
 
 def making(small) -> Change:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.signers import new_key
 from tests.reconcile.planning import planned
-from trueup.reconcile.runs.journal import Journal, Origin, Outcome
+from trueup.reconcile.runs.journal import Journal, Origin, Outcome, continued
 from trueup.reconcile.runs.journals import applying, read
 from trueup.reconcile.runs.proof import Evidence, NotSigned, Proof, prove, received_in, seal
 
@@ -54,6 +54,11 @@ def test_without_a_signature_the_digests_prove_what_they_can(journal, tmp_path):
     cut(tmp_path, journal.run)
     assert fault(proof(tmp_path, signers=False)) == "", "the end may be missing"
     path = tmp_path / f"{journal.run}.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1])
+    assert fault(proof(tmp_path, signers=False)) == "journal-half-line"
+    path.write_bytes(whole)
+    path = tmp_path / f"{journal.run}.jsonl"
     path.write_bytes(path.read_bytes().replace(b'"done"', b'"lost"'))
     assert fault(proof(tmp_path, signers=False)) == "journal-unreadable"
 
@@ -75,6 +80,35 @@ def test_lines_after_a_signature_are_counted(journal, tmp_path, key):
         again.take_back(PLAN.steps[0].id, "an-undo-1", ({},))
     one = proof(tmp_path)
     assert (one.signed_lines, fault(one)) == (one.lines - 1, "")
+
+
+def lacking(folder: Path, journal: Journal, line: int = 0) -> set[str]:
+    """What is missing of a run that is to be signed and sent; its line `line` was sent."""
+    received = {journal.run: {line: {journal.digests[line - 1]}}} if line else {}
+    [one] = prove(folder, Evidence(folder / "signers", received, signed=True, sent=True))
+    assert one.fault is None
+    return set(one.lacking.names - {"several"}) if one.lacking else set()
+
+
+def test_a_proof_that_is_demanded_has_to_be_of_the_whole_run(journal, tmp_path, key):
+    assert lacking(tmp_path, journal) == {"journal-not-signed", "journal-not-sent"}
+    seal(journal, tmp_path, key)
+    assert lacking(tmp_path, journal) == {"journal-not-sent"}
+    assert lacking(tmp_path, journal, len(journal.digests)) == set()
+    with applying(PLAN, tmp_path, Origin()) as again:
+        again.take_back(PLAN.steps[0].id, "an-undo-1", ({},))
+    assert lacking(tmp_path, again, len(journal.digests)) == set(), "the undo has its own"
+    with applying(PLAN, tmp_path, Origin()) as later:
+        later.take_back(PLAN.steps[0].id, "an-undo-1", ({},))
+    [first, _] = sorted(tmp_path.glob("*.jsonl"))
+    with first.open("ab+") as file:
+        grown = continued(file, first)
+        grown.intend(PLAN.steps[0])
+    one, other = prove(tmp_path, Evidence(tmp_path / "signers", signed=True))
+    assert (one.lacking.name, other.lacking.name) == (
+        "journal-signed-in-part",
+        "journal-not-signed",
+    )
 
 
 def test_what_was_signed_is_what_must_be_there(journal, tmp_path, key):

@@ -75,7 +75,7 @@ def stream_server(context: ssl.SSLContext | None = None) -> Iterator[tuple[int, 
                     got.append(_content(connection, context))
 
     with socket.create_server(("127.0.0.1", 0)) as server:
-        thread = Thread(target=serve)
+        thread = Thread(target=serve, daemon=True)
         thread.start()
         yield server.getsockname()[1], got
         with last:

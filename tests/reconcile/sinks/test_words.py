@@ -26,6 +26,7 @@ from trueup.reconcile.sinks.webhook import Webhook
         ("syslog+tls://log", Syslog(Way.TLS, "log", 6514)),
         ("syslog:/dev/log", Syslog(Way.LOCAL, "/dev/log")),
         ("https://hooks/x?y", Webhook("https://hooks/x?y", b"key")),
+        ("HTTPS://hooks/x", Webhook("HTTPS://hooks/x", b"key")),
         ("notify --to 'the team' $HOME", Command(("notify", "--to", "the team", "$HOME"))),
     ],
 )
@@ -46,12 +47,16 @@ def test_a_url_or_else_a_command(text, carrier):
         ("https:///x", "", "it names no host"),
         ("syslog://log:port", "", "Port could not be cast"),
         ("https://hooks", "not base64!", "it is no base64"),
+        ("htp://user:password@hooks/x", "", "it begins no sink; a sink is file:PATH"),
+        ("slack:team", "", "it begins no sink"),
+        ("cadf+notify", "", "it begins no sink"),
     ],
 )
 def test_what_names_no_sink_is_refused(text, secret, words):
     with pytest.raises(SinkInvalid) as refused:
         sink_of(text, secret)
     assert words in refused.value.reason
+    assert "password" not in refused.value.text
 
 
 def test_several_in_one_line_are_split_as_by_a_shell():

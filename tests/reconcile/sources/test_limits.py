@@ -12,7 +12,7 @@ from trueup.lab.nova.api_tables import API_SCHEMA, QUOTA_CLASSES, QUOTAS
 from trueup.lab.nova.databases import sqlite_url, transaction
 from trueup.reconcile.facts import Limits, QuotaRules
 from trueup.reconcile.sources.database import Database
-from trueup.reconcile.sources.errors import Unreachable
+from trueup.reconcile.sources.errors import AccessDenied, Unreachable
 from trueup.reconcile.sources.limits import LimitEndpoint, own_quotas, unified_limits
 
 ANSWERS = keystone.limits({"servers": 10, "class:VCPU": -1}, {("p1", "servers"): 2})
@@ -34,11 +34,69 @@ def test_a_project_without_a_limit_of_its_own_has_the_registered_one(of):
     assert limits.of("p1", "class:PCPU") is None
 
 
+def test_zero_is_a_limit_and_below_zero_is_none():
+    answers = keystone.limits(
+        {"class:CUSTOM_X": 5, "class:VCPU": 5},
+        {("p", "class:CUSTOM_X"): 0, ("p", "class:VCPU"): -1},
+    )
+    limits = read(LimitEndpoint(keystone.ENDPOINT), answers)
+    assert [limits.of("p", name) for name in ("class:CUSTOM_X", "class:VCPU")] == [0, -1]
+    assert (limits.model, limits.usable) == ("flat", True)
+    answers |= {"GET /v3/limits/model": (200, {"model": {"name": "strict_two_level"}})}
+    assert not read(LimitEndpoint(keystone.ENDPOINT), answers).usable
+
+
+def test_limits_of_other_regions_do_not_count():
+    elsewhere = {"id": "e2", "service_id": keystone.SERVICE, "region_id": "Two"}
+    ours = f"service_id={keystone.SERVICE}&region_id=Two"
+    both = {"endpoints": [elsewhere, elsewhere | {"id": "e1"}]}
+    answers = ANSWERS | {
+        f"GET /v3/endpoints?service_id={keystone.SERVICE}&region_id=Two&interface=internal": (
+            200,
+            {"endpoints": [elsewhere]},
+        ),
+        f"GET /v3/endpoints?service_id={keystone.SERVICE}&interface=public": (200, both),
+        f"GET /v3/registered_limits?{ours}": (
+            200,
+            {"registered_limits": [{"resource_name": "servers", "default_limit": 3}]},
+        ),
+        f"GET /v3/limits?{ours}": (200, {"limits": []}),
+    }
+    second = LimitEndpoint(service_type="compute", region="Two", interface="internalURL")
+    assert read(second, answers).default == {"servers": 3}
+    with pytest.raises(Unreachable, match="2 endpoints"):
+        read(LimitEndpoint(service_type="compute"), answers)
+
+
+def test_without_a_region_the_first_limit_of_a_project_counts():
+    ours = f"service_id={keystone.SERVICE}"
+    endpoint = {"id": "e", "service_id": keystone.SERVICE, "region_id": None}
+    rows = [{"project_id": "p", "resource_name": "servers", "resource_limit": n} for n in (4, 5)]
+    answers = ANSWERS | {
+        "GET /v3/endpoints/e": (200, {"endpoint": endpoint}),
+        f"GET /v3/registered_limits?{ours}": (200, {"registered_limits": []}),
+        f"GET /v3/limits?{ours}": (200, {"limits": rows}),
+    }
+    assert read(LimitEndpoint("e"), answers).of("p", "servers") == 4
+
+
+@pytest.mark.parametrize("path", ["limits/model", "registered_limits", "limits"])
+@pytest.mark.parametrize(("status", "error"), [(403, AccessDenied), (404, Unreachable)])
+def test_a_refusal_or_a_release_without_limits_is_no_answer(path, status, error):
+    refused = (status, {"error": {"message": "no"}})
+    answers = {
+        key: refused if key.removeprefix("GET /v3/").partition("?")[0] == path else answer
+        for key, answer in ANSWERS.items()
+    }
+    with pytest.raises(error):
+        read(LimitEndpoint(keystone.ENDPOINT), answers)
+
+
 def test_an_incomplete_or_ambiguous_answer_is_none():
     with pytest.raises(Unreachable, match="0 services"):
         read(LimitEndpoint(service_type="volume"))
     cut = {
-        key: (status, body | {"truncated": True} if "GET /v3/limits" in key else body)
+        key: (status, body | {"truncated": True} if "GET /v3/limits?" in key else body)
         for key, (status, body) in ANSWERS.items()
     }
     with pytest.raises(Unreachable, match="list_limit"):

@@ -16,9 +16,10 @@ FOLDER = REPOSITORY / "packaging" / "watch"
 
 def commands() -> Iterator[tuple[str, list[str]]]:
     """The command line of each example."""
-    unit = (FOLDER / "trueup-watch.service").read_text()
-    [line] = re.findall(r"^ExecStart=(.*)$", unit, re.MULTILINE)
-    yield "trueup-watch.service", shlex.split(line)
+    for name in ("trueup-watch.service", "trueup-watch-repair.conf"):
+        unit = (FOLDER / name).read_text()
+        [line] = re.findall(r"^ExecStart=(.+)$", unit, re.MULTILINE)
+        yield name, shlex.split(line)
     for path in sorted(FOLDER.glob("*.yaml")):
         document = yaml.safe_load(path.read_text())
         spec = document["spec"]
@@ -35,6 +36,11 @@ def test_the_commands_of_the_examples_are_accepted(name, words):
     assert (program.rpartition("/")[2], verb) == ("trueup", "watch")
     parsed = WatchCommand(None, None).get_parser("trueup watch").parse_args(rest)
     assert str(parsed.state_dir) == "/var/lib/trueup"
+
+
+def test_what_lets_the_unit_repair_changes_only_that():
+    unit, repair = (words for name, words in commands() if not name.endswith("yaml"))
+    assert repair == [*unit, "--repair"]
 
 
 def test_the_probes_ask_what_is_served():

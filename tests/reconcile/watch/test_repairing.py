@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `Repairer` does after a round; whole clouds: tests/simulator/test_repairs.py."""
 
+import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -45,6 +47,7 @@ class FakeCloud:
     error: Exception | None = None
     runs: list[str] = field(default_factory=list)
     continued: list[str] = field(default_factory=list)
+    before_a_step: Callable[[], None] = lambda: None
 
     def plan(self, first: Audit) -> Planned:
         return Planned(planned(CLOUD), seen(CLOUD))
@@ -54,8 +57,10 @@ class FakeCloud:
 
     def apply(self, plan: Plan, permit: Permit) -> RunEnd:
         self.runs.append(plan.id)
-        with applying(plan, self.folder, Origin()) as journal:
+        with applying(plan, self.folder, Origin(unattended=True)) as journal:
+            self.before_a_step()
             permit()
+            journal.intend(*plan.steps)
             if self.error:
                 raise self.error
             outcomes = [(step, Outcome(step.id, self.result)) for step in plan.steps]
@@ -205,10 +210,64 @@ def test_without_a_place_for_the_budget_nothing_is_written(scene, monkeypatch):
     assert not (scene.folder / STOPPED).exists()
 
 
-def test_a_memory_that_is_damaged_stops_everything(scene):
-    (scene.folder / REPAIRS).write_text("{")
+@pytest.mark.parametrize(
+    "memory",
+    [
+        {"spent": [{"at": "2026-11-21T12:00:00Z", "subjects": 1}]},
+        {"spent": [{"at": "2026-11-21T12:00:00", "subjects": -1}]},
+        {"repaired": {"a-finding": "2026-11-21T12:00:00+01:00"}},
+        {"announced": 5},
+    ],
+)
+def test_a_memory_that_somebody_edited_or_damaged_stops_everything(scene, memory):
+    text = json.dumps({"format": 1, "memory": memory})
+    for damaged in (text, text[:-1]):
+        (scene.folder / REPAIRS).write_text(damaged)
+        (scene.folder / STOPPED).unlink(missing_ok=True)
+        scene.start()
+        assert scene.why == "repair-memory-lost"
+        assert f"what {scene.folder / REPAIRS} remembers" in scene.said[-1]
+
+
+def test_a_memory_that_is_deleted_gives_no_new_budget(scene):
+    scene.rounds(3)
+    [repaired] = scene.repairer.state.repaired
+    (scene.folder / REPAIRS).unlink()
+    scene.start()
+    assert [one.subjects for one in scene.repairer.state.spent] == [1]
+    assert list(scene.repairer.state.repaired) == [repaired]
+    scene.rounds(1)
+    assert scene.why == "repair-came-back", "its repair is known too"
+    [journal] = scene.folder.glob("*.jsonl")
+    journal.write_text(f"x{journal.read_text()}")
+    for name in (REPAIRS, STOPPED):
+        (scene.folder / name).unlink()
     scene.start()
     assert scene.why == "repair-memory-lost"
+
+
+def test_a_run_without_its_memory_is_continued(scene):
+    scene.cloud.error = Unreachable("Placement", "it is down")
+    scene.rounds(3)
+    for name in (REPAIRS, STOPPED):
+        (scene.folder / name).unlink()
+    scene.cloud.error = None
+    scene.start()
+    scene.rounds(1)
+    assert len(scene.cloud.continued) == 1
+
+
+@pytest.mark.parametrize("policy", [CLOSED, "default = 'automatic'"])
+def test_a_policy_that_changes_amid_a_run_ends_it_before_the_next_step(scene, policy):
+    """Nothing stops for that: the run is continued once it is permitted again."""
+    scene.cloud.before_a_step = lambda: setattr(scene, "policy", policy)
+    scene.rounds(4)
+    assert (scene.why, len(scene.cloud.runs), scene.cloud.continued) == ("", 1, [])
+    assert "Nothing is repaired" in scene.repairer.note
+    assert scene.cloud.runs[0] in scene.repairer.note
+    scene.policy = POLICY
+    scene.rounds(1)
+    assert len(scene.cloud.continued) == 1
 
 
 def test_what_appears_after_an_announcement_counts_for_the_size(scene, monkeypatch):

@@ -3,6 +3,7 @@
 
 import argparse
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -10,12 +11,12 @@ from pathlib import Path
 from trueup.cli.driving import Driven, Driver, code_of_all
 from trueup.cli.outcomes import (
     AGE_MAX_HOURS,
-    OF_A_PLAN,
     add_limit_option,
     add_only_options,
     add_policy_option,
     add_writing_options,
     ask,
+    of_a_plan,
     only_of,
     pace_of,
     refuse_unasked,
@@ -27,7 +28,7 @@ from trueup.cli.terminal.progress import progress, wait
 from trueup.cli.trail import trail_of
 from trueup.cli.verb import CloudVerb, add_state_option
 from trueup.reconcile.clock import now
-from trueup.reconcile.plan import Plan, Ruling, narrowed, refuse_too_large, refuse_unfit
+from trueup.reconcile.plan import Plan, PlanStale, Ruling, narrowed, refuse_too_large, refuse_unfit
 from trueup.reconcile.plan.plan_file import load
 from trueup.reconcile.plan.policy import ApprovalTerms
 from trueup.reconcile.plan.policy_file import InForce, in_force
@@ -35,7 +36,8 @@ from trueup.reconcile.plan.rulings import obeying, permitted, refuse_closed, rul
 from trueup.reconcile.report.tables import OUTCOME_COLUMNS, Table, outcome_table
 from trueup.reconcile.runs import INTERVAL_SECONDS, observer_of, plan_again
 from trueup.reconcile.runs.approvals import approvals_of, own_accounts, signed
-from trueup.reconcile.runs.journal import Approval, StepOutcome
+from trueup.reconcile.runs.journal import Approval, Origin, StepOutcome
+from trueup.reconcile.runs.journals import RunUnknown, read
 from trueup.reconcile.verdicts import Finding
 
 
@@ -72,7 +74,8 @@ class ApplyCommand(CloudVerb):
             "--no-verify",
             dest="verify",
             action="store_false",
-            help="do not read what was repaired again; 'trueup verify RUN' does it later",
+            help="do not check after the write whether the findings are gone; 'trueup verify "
+            "RUN' does that later",
         )
         parser.add_argument(
             "--max-age",
@@ -96,7 +99,7 @@ class ApplyCommand(CloudVerb):
         trail = trail_of(arguments)
         with self.cloud(arguments) as cloud:
             cells = [cell.uuid for cell in cloud.nova.cells()]
-            refuse_unfit(plan, cells, now(), timedelta(hours=arguments.max_age))
+            _refuse_unfit(plan, cells, arguments)
             tell_unread(plan.id, arguments.state_dir)
             ask(arguments, plan, cloud)
             with progress() as report:
@@ -105,8 +108,8 @@ class ApplyCommand(CloudVerb):
                     arguments.state_dir,
                     report,
                     replace(pace_of(arguments), permit=lambda: refuse_closed(policies, now())),
-                    OF_A_PLAN,
-                    approvals=approvals,
+                    of_a_plan(arguments.plan, only_of(arguments)),
+                    known=Origin(approvals=approvals),
                     trail=trail,
                 )
                 ended = [_applied(plan, driver, arguments)]
@@ -160,6 +163,18 @@ def _approvals(
     return tuple(found)
 
 
+def _refuse_unfit(plan: Plan, cells: Sequence[str], arguments: argparse.Namespace) -> None:
+    """Raise as `refuse_unfit`; of a plan that is too old, with what its run has written."""
+    try:
+        refuse_unfit(plan, cells, now(), timedelta(hours=arguments.max_age))
+    except PlanStale as stale:
+        with suppress(RunUnknown):
+            journal = read(plan.id, arguments.state_dir)
+            counts = len(journal.in_place), len(journal.plan.steps)
+            raise PlanStale(stale.made_at, stale.age, stale.age_max, journal.run, *counts) from None
+        raise
+
+
 def _nobody_approved() -> OptionRefused:
     return OptionRefused("--replan", "nobody has approved a plan that is made anew; plan again")
 
@@ -170,9 +185,9 @@ def _applied(plan: Plan, driver: Driver, arguments: argparse.Namespace) -> Drive
 
 
 def _refused(plan: Plan, outcomes: Iterable[StepOutcome]) -> list[Finding]:
-    """The findings of a plan of which a step was refused.
+    """The findings of a plan that had a step refused.
 
-    SAFETY: without those of which a write may still come.
+    SAFETY: without findings whose steps may still be written.
     """
     results: dict[str, set[str]] = {}
     for step, outcome in outcomes:

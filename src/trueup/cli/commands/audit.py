@@ -11,6 +11,7 @@ from trueup.cli.documents import DocumentVerb
 from trueup.cli.judging import add_audit_options, summarize, verdict
 from trueup.cli.muting import add_mute_options, mute, options_with_mute, refuse_half_a_mute
 from trueup.cli.sources import FactsVerb, add_from_option
+from trueup.cli.terminal.given import complete
 from trueup.cli.terminal.options import OptionRefused
 from trueup.cli.terminal.progress import say
 from trueup.reconcile.audit import remarks
@@ -81,7 +82,7 @@ class AuditCommand(DocumentVerb, FactsVerb):
         self._effects = effects_of(listed, seen.facts, result.findings)
         summarize(result, self._shown.hidden, self._shown.right)
         if result.findings:
-            say(f"Next: {NEXT_PLAN}")
+            say(f"Next: {complete(NEXT_PLAN)}")
         self.exit_code = verdict(result, bool(self._shown.findings))
         return audit_table(self._shown, self._effects, seen.facts.alive)
 
@@ -92,7 +93,7 @@ class AuditCommand(DocumentVerb, FactsVerb):
 
 def _add_view_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
-        "what is shown", "None of these changes a verdict. What filters hide is counted."
+        "what is shown", "These change no verdict. Findings that a filter hides are counted."
     )
     group.add_argument(
         "--all",

@@ -2,6 +2,7 @@
 """trueup capacity: how many more servers fit, where, and what stands in the way."""
 
 import argparse
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from importlib.metadata import version
@@ -21,7 +22,8 @@ from trueup.capacity.counting import By, Capacity, Later, capacity
 from trueup.capacity.document import capacity_document, failures_document
 from trueup.capacity.fragments import free_in
 from trueup.capacity.mixing import Portion, mixed
-from trueup.capacity.relocation import survived
+from trueup.capacity.places import unknown_hosts
+from trueup.capacity.relocation import Outcome, survived
 from trueup.capacity.table import (
     FAILURES_COLUMNS,
     capacity_table,
@@ -30,7 +32,7 @@ from trueup.capacity.table import (
     unusable_columns,
     unusable_table,
 )
-from trueup.capacity.what_if import HostUnknown, WhatIf, assumed
+from trueup.capacity.what_if import WhatIf, assumed
 from trueup.cli.counted import with_traits
 from trueup.cli.documents import DocumentVerb
 from trueup.cli.judging import add_audit_options, audit_options
@@ -147,15 +149,16 @@ class CapacityCommand(DocumentVerb, CloudVerb):
 
     def _survive(self, facts: Facts, arguments: argparse.Namespace) -> Table:
         failures = survived(facts, arguments.survive, By(arguments.by))
-        lost = [failure for failure in failures if failure.homeless]
-        say(f"{len(failures) - len(lost)} of {counted(len(failures), 'failure')} can be absorbed.")
-        if uncertain := sum(1 for failure in failures if failure.uncertain):
-            say(f"In {uncertain} of them, ports or devices of some servers were not checked.")
+        outcomes = Counter(failure.outcome for failure in failures)
+        absorbed, perhaps = outcomes[Outcome.ABSORBED], outcomes[Outcome.UNCERTAIN]
+        say(f"{absorbed} of {counted(len(failures), 'failure')} can be absorbed.")
+        if perhaps:
+            say(f"Perhaps {perhaps} more. Not checked for some servers: {words.open_in(failures)}.")
         say(NOT_ASKED)
-        if lost and self.exit_code is ExitCode.CLEAN:
+        tell_unread(facts)
+        if outcomes[Outcome.LOST] and self.exit_code is ExitCode.CLEAN:
             self.exit_code = ExitCode.FINDINGS
-        complete = facts.coverage.complete
-        self._made = failures_document(failures, facts.taken_at, complete, version("trueup"))
+        self._made = failures_document(failures, facts, version("trueup"))
         return failures_table(failures)
 
     def document(self) -> Mapping[str, Any]:
@@ -257,13 +260,16 @@ def under(arguments: argparse.Namespace, facts: Facts) -> Facts:
         ratios=_numbers("--ratio", arguments.ratio, float),
         reserved=_numbers("--reserved", arguments.reserved, int),
     )
-    try:
-        return assumed(facts, what)
-    except HostUnknown as error:
-        known = ", ".join(error.known)
-        raise OptionRefused(
-            "--without or --with", f"{error.name} is no compute host; known: {known}"
-        ) from error
+    known = {row.host for row in facts.compute_nodes}
+    for name in (*what.without, *what.more):
+        if name not in known:
+            raise OptionRefused("--without or --with", no_host(name, facts))
+    classes = {name for row in facts.providers.values() for name in row.inventories}
+    for name in (*what.ratios, *what.reserved):
+        if name not in classes:
+            words = f"no provider has {name}; known: {', '.join(sorted(classes))}"
+            raise OptionRefused("--ratio or --reserved", words)
+    return assumed(facts, what)
 
 
 def _numbers(option: str, words: Iterable[str], kind: Callable[[str], Number]) -> dict[str, Number]:
@@ -332,6 +338,25 @@ def _asked(arguments: argparse.Namespace, flavors: Iterable[Flavor]) -> Kinds:
     return tuple(asked_of(known[name], {}, volume_backed=arguments.volume) for name in chosen)
 
 
+def tell_unread(facts: Facts) -> None:
+    """That not all was read, and why; nothing if it was."""
+    if facts.coverage.complete:
+        return
+    gap, number = in_words(facts.coverage.gap), len(unknown_hosts(facts))
+    if number:
+        providers = counted(number, "provider")
+        say(f"Not counted: {providers} whose hosts were not read, because {gap}.")
+    else:
+        say(f"Not all was read, because {gap}.")
+
+
+def no_host(name: str, facts: Facts) -> str:
+    """That no compute host has this name, as far as they were read."""
+    known = ", ".join(sorted({row.host for row in facts.compute_nodes}))
+    unread = "" if facts.coverage.complete else f", and not all: {in_words(facts.coverage.gap)}"
+    return f"{name} is no compute host; known: {known}{unread}"
+
+
 def tell(found: Capacity, facts: Facts) -> None:
     """How it was counted, which hosts were left out, and what was not counted."""
     say(words.policy(found))
@@ -340,10 +365,7 @@ def tell(found: Capacity, facts: Facts) -> None:
             say(f"{group or 'In all'}: the whole mix fits {counted(times, 'time')}.")
     if left_out := words.left_out(found):
         say(left_out)
-    if found.unknown_hosts:
-        number = counted(len(found.unknown_hosts), "provider")
-        gap = in_words(facts.coverage.gap)
-        say(f"Not counted: {number} whose hosts were not read, because {gap}.")
+    tell_unread(facts)
     gaps = {row.asked.name: row.gaps for row in found.rows if row.gaps}
     for name, open_gaps in gaps.items():
         say(f"{name}: at most so many, because this is not counted: {words.not_counted(open_gaps)}")

@@ -10,7 +10,7 @@ from trueup.capacity.asked import Asked, NotAskable, asked_of, flavors_in_use, g
 from trueup.capacity.fragments import gains
 from trueup.capacity.relocation import drained, relieved
 from trueup.capacity.table import GAINS_COLUMNS, MOVES_COLUMNS, gains_table, moves_table
-from trueup.cli.commands.capacity import NOT_ASKED, Kinds, gathered
+from trueup.cli.commands.capacity import NOT_ASKED, Kinds, gathered, no_host, tell_unread
 from trueup.cli.judging import default_options
 from trueup.cli.sources import add_from_option
 from trueup.cli.terminal.options import OptionRefused
@@ -37,7 +37,7 @@ class CapacityDrainCommand(CloudVerb):
         parser.add_argument(
             "--over-full",
             action="store_true",
-            help="instead, the servers to move from hosts of which more is held than they have",
+            help="instead, the servers to move off hosts that are over-full",
         )
         parser.add_argument(
             "--for",
@@ -63,17 +63,21 @@ class CapacityDrainCommand(CloudVerb):
             self.exit_code = ExitCode.INCOMPLETE
         if arguments.flavor:
             return _for(kinds[0], facts)
-        known = sorted({row.host for row in facts.compute_nodes})
-        if arguments.drained and arguments.drained not in known:
-            named = ", ".join(known)
-            raise OptionRefused("HOST", f"{arguments.drained} is no compute host; known: {named}")
-        moves = drained(facts, arguments.drained) if arguments.drained else relieved(facts)
+        host = arguments.drained
+        if host and host not in {row.host for row in facts.compute_nodes}:
+            raise OptionRefused("HOST", no_host(host, facts))
+        moves = drained(facts, host) if host else relieved(facts)
         placed = sum(1 for move in moves if move.to is not None)
         certain = sum(1 for move in moves if move.certain)
-        say(f"{certain} of {counted(len(moves), 'server')} can go to another host, in this order.")
+        if moves:
+            number = counted(len(moves), "server")
+            say(f"{certain} of {number} can go to another host, in this order.")
+        else:
+            say(f"{host} has no servers." if host else "No host has servers to move.")
         if placed > certain:
             say(f"Perhaps {placed - certain} more: the remark says what was not checked.")
         say(NOT_ASKED)
+        tell_unread(facts)
         if facts.coverage.complete and placed < len(moves):
             self.exit_code = ExitCode.FINDINGS
         return moves_table(moves)
@@ -93,6 +97,7 @@ def _for(asked: Asked | NotAskable, facts: Facts) -> Table:
         say(f"At most so many, because this is not counted: {words.not_counted(gaps)}")
     say("Servers with NUMA cells, ports with resources or PCI devices are left where they are.")
     say(NOT_ASKED)
+    tell_unread(facts)
     return gains_table(found)
 
 

@@ -4,10 +4,8 @@
 import argparse
 from importlib.resources import files
 
-from cliff.command import Command
-
-from trueup.cli.terminal.usage import with_short_errors
-from trueup.exit_codes import ExitCode, table
+from trueup.cli.terminal.usage import ShortErrors
+from trueup.exit_codes import ExitCode
 
 FILES = {"bash": "trueup", "fish": "trueup.fish", "zsh": "_trueup"}
 _FOLDER = files("trueup.cli") / "completions"
@@ -17,16 +15,11 @@ _NOT_MADE = (
 )
 
 
-class CompleteCommand(Command):
+class CompleteCommand(ShortErrors):
     """Print the completion of a shell: commands, options and their values."""
 
-    # argparse's own parsers know no other way.
-    conflict_handler = "error"
-
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = with_short_errors(super().get_parser(prog_name))
-        parser.epilog = table()
-        parser.formatter_class = argparse.RawDescriptionHelpFormatter
+        parser = super().get_parser(prog_name)
         parser.add_argument(
             "--shell", choices=sorted(FILES), default="bash", help="(default: %(default)s)"
         )

@@ -86,24 +86,33 @@ class _Show:
         """Audit, plan, apply, audit again: the first look, the steps written, the last look."""
         with progress() as report:
             observer = Observer(self.cloud, AuditOptions(), report)
+            self._command(2, "trueup audit")
             before = observer.observe().audit
-            self._title(2, "trueup audit", f"{len(before.findings)} findings:")
+            self._outcome(f"{len(before.findings)} findings:")
             self.story.print(_one_of_each(before))
+            self._command(3, "trueup plan --out plan.json")
             planned = plan(observer, before, INTERVAL, lambda seconds: wait(seconds, report))
             steps = planned.plan.steps
             save(planned.plan, self.place / "plan.json")
-            self._title(3, "trueup plan --out plan.json", f"{len(steps)} guarded steps; the first:")
+            self._outcome(f"{len(steps)} guarded steps; the first:")
             self.story.print(_one_step(planned.plan))
+            self._command(4, "trueup apply plan.json")
             driver = Driver(self.cloud, self.place / "journal", report)
             outcomes = driver.apply(planned.plan).outcomes
             done = tuple(step for step, outcome in outcomes if outcome.result == "done")
-            self._title(4, "trueup apply plan.json", f"{len(done)} of {len(outcomes)} steps done.")
+            self._outcome(f"{len(done)} of {len(outcomes)} steps done.")
+            self._command(5, "trueup audit")
             after = observer.observe().audit
-            self._title(5, "trueup audit", f"{len(after.findings)} findings.")
+            self._outcome(f"{len(after.findings)} findings.")
         return before, done, after
 
-    def _title(self, number: int, command: str, outcome: str) -> None:
-        self.story.print(f"[bold]{number}. $ {command}[/bold]\n   {outcome}\n")
+    def _command(self, number: int, command: str) -> None:
+        self.story.print(f"[bold]{number}. $ {command}[/bold]")
+        # A command also writes to standard error, which a pipe would show before this.
+        self.story.file.flush()
+
+    def _outcome(self, words: str) -> None:
+        self.story.print(f"   {words}\n")
 
 
 def _opening(small: lab.SmallCloud, planted: int) -> str:

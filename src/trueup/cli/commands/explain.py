@@ -29,7 +29,7 @@ _COLUMNS = ("About", "Sentence")
 
 
 class ExplainCommand(DocumentVerb, CloudVerb):
-    """Show what is known of an instance, provider, consumer or host, and what a plan changes."""
+    """Show what is known of an instance, provider, consumer or host; and what a plan changes."""
 
     COLUMNS = _COLUMNS
     _story: Story

@@ -3,6 +3,7 @@
 for instances that were deleted in the database only."""
 
 import argparse
+import shlex
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -18,6 +19,7 @@ from trueup.cli.outcomes import (
     pace_of,
     tell_plan,
 )
+from trueup.cli.terminal.given import complete
 from trueup.cli.terminal.options import OptionRefused
 from trueup.cli.terminal.progress import Report, progress, say, wait
 from trueup.cli.trail import trail_of
@@ -111,8 +113,8 @@ class GhostsCommand(CloudVerb):
         if arguments.out:
             save(planned.plan, arguments.out)
         if planned.plan.steps:
-            kept_in = arguments.out
-            say(f"Next: trueup apply {kept_in}" if kept_in else "Next: the same with --apply")
+            kept = arguments.out and complete(f"trueup apply {shlex.quote(str(arguments.out))}")
+            say(f"Next: {kept or 'the same with --apply'}")
         return ghosts_table(rows, planned.plan, planned.second.facts)
 
     def _continued(self, driver: Driver, arguments: argparse.Namespace) -> Iterator[Driven]:

@@ -22,6 +22,9 @@ from trueup.reconcile.report.tables import (
 from trueup.reconcile.runs.journals import find, read, runs
 from trueup.reconcile.runs.proof import Evidence, prove, received_in
 
+# Proofs that may be demanded of each run, and the option that names what they are checked with.
+_DEMANDS = {"signed": "signers", "sent": "received"}
+
 
 class JournalCommand(Verb):
     """List the runs that have a journal, or the steps of one run."""
@@ -46,6 +49,12 @@ class JournalCommand(Verb):
             type=Path,
             help="with --verify: compare with the messages of --send-to in this file",
         )
+        for option, needed in _DEMANDS.items():
+            parser.add_argument(
+                f"--{option}",
+                action="store_true",
+                help=f"with --{needed}: a run that is not {option}, to its end, is a failure",
+            )
         add_state_option(parser)
         add_send_option(parser)
         return parser
@@ -57,6 +66,9 @@ class JournalCommand(Verb):
         for option in ("signers", "received"):
             if getattr(arguments, option) and not arguments.verify:
                 raise OptionRefused(f"--{option}", "it is only of use with --verify")
+        for option, needed in _DEMANDS.items():
+            if getattr(arguments, option) and not getattr(arguments, needed):
+                raise OptionRefused(f"--{option}", f"it needs --{needed} FILE")
 
     def columns(self, arguments: argparse.Namespace) -> Columns:
         if arguments.verify:
@@ -87,7 +99,8 @@ class JournalCommand(Verb):
         run = arguments.run or ""
         if run and run not in received:
             run = find(run, folder)
-        proofs = list(prove(folder, Evidence(arguments.signers, received), run))
-        if any(proof.fault for proof in proofs):
+        evidence = Evidence(arguments.signers, received, arguments.signed, arguments.sent)
+        proofs = list(prove(folder, evidence, run))
+        if any(proof.fault or proof.lacking for proof in proofs):
             self.exit_code = ExitCode.FINDINGS
         return proof_table(proofs)

@@ -41,7 +41,7 @@ class LedgerExportCommand(LedgerVerb):
 
 
 class LedgerImportCommand(LedgerVerb):
-    """Write a ledger that was exported into a Placement that is empty, or holds the same."""
+    """Write an exported ledger to a Placement that is empty or has the same ledger."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -56,7 +56,7 @@ class LedgerImportCommand(LedgerVerb):
         if written:
             say(f"Written to {endpoint}, and read again: it holds what the file says.")
         else:
-            say("Placement holds the same already; nothing is written.")
+            say("Placement has the same ledger already; nothing is written.")
         return _table(copy)
 
 

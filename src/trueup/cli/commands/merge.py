@@ -15,7 +15,7 @@ from trueup.reconcile.steps import WholeProvider
 
 
 class MergeCommand(RunbookVerb):
-    """Move all allocations from a host's old provider to its new one, and delete the old one."""
+    """Move all allocations of a host's old provider to its new one, and delete the old one."""
 
     whole = True
 

@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 
-from cliff.command import Command
-
 from trueup.cli.terminal.options import (
     OptionRefused,
     add_placement_options,
@@ -18,8 +16,8 @@ from trueup.cli.terminal.options import (
     placement_words,
 )
 from trueup.cli.terminal.progress import complain, say
-from trueup.cli.terminal.usage import with_short_errors
-from trueup.exit_codes import ExitCode, table
+from trueup.cli.terminal.usage import ShortErrors
+from trueup.exit_codes import ExitCode
 from trueup.load.counting import load_of
 from trueup.model.requests import CandidateRequest
 from trueup.placement import why
@@ -32,7 +30,7 @@ from trueup.web.errors import AddressUnusable
 LISTEN = "127.0.0.1:8779"
 
 
-class PageCommand(Command):
+class PageCommand(ShortErrors):
     """Show a ledger in a browser: trees, usage, consumers, and why a search finds no host.
 
     It reads Placement's database at each request, and writes nothing. It has no
@@ -40,9 +38,7 @@ class PageCommand(Command):
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = with_short_errors(super().get_parser(prog_name))
-        parser.epilog = table()
-        parser.formatter_class = argparse.RawDescriptionHelpFormatter
+        parser = super().get_parser(prog_name)
         add_placement_options(parser.add_argument_group("which ledger"))
         parser.add_argument(
             "--log",
@@ -74,8 +70,8 @@ class PageCommand(Command):
         except NotLoopback as error:
             complain(
                 f"everybody who reaches {error.address} could read the ledger, because the pages "
-                "have no authentication. Listen on 127.0.0.1 and put a proxy before it that asks "
-                "who they are, or use --insecure."
+                "have no authentication. Listen on 127.0.0.1 behind a proxy that authenticates "
+                "users, or use --insecure."
             )
         except AddressUnusable as error:
             complain(

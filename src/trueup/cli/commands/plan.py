@@ -2,6 +2,7 @@
 """trueup plan: what would be written, as a file to read and apply."""
 
 import argparse
+import shlex
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -15,6 +16,7 @@ from trueup.cli.outcomes import (
     tell_plan,
 )
 from trueup.cli.sources import FactsVerb, add_from_option, kept_facts, selection
+from trueup.cli.terminal.given import complete
 from trueup.cli.terminal.progress import progress, say, wait
 from trueup.reconcile.audit import Audit, FirstObservationMissing, refuse_interval
 from trueup.reconcile.audit.audit_file import load
@@ -128,5 +130,5 @@ def _announce(planned: Planned, arguments: argparse.Namespace) -> None:
         return
     if len(plan.subjects) > plan.limit:
         say(f"That is more than the limit of {plan.limit}: apply will need --limit.")
-    policies = "".join(f" --policy {policy}" for policy in arguments.policy)
-    say(f"Next: trueup apply {path}{policies}" if path else "Next: trueup plan --out plan.json")
+    after = f"trueup apply {shlex.quote(str(path))}" if path else "trueup plan --out plan.json"
+    say(f"Next: {complete(after)}")

@@ -11,7 +11,8 @@ from trueup.exit_codes import ExitCode
 from trueup.reconcile.clock import now
 from trueup.reconcile.plan.plan_file import load
 from trueup.reconcile.plan.policy import Budget, Policy
-from trueup.reconcile.plan.policy_file import MACHINE, in_force
+from trueup.reconcile.plan.policy_faults import faults_of
+from trueup.reconcile.plan.policy_file import MACHINE, in_force, unreadable
 from trueup.reconcile.plan.policy_file import load as load_policy
 from trueup.reconcile.plan.rulings import rulings_of
 from trueup.reconcile.report.reasons import in_words
@@ -50,11 +51,16 @@ class PolicyCheckCommand(Verb):
         if budget := policy.automatic:
             _tell_budget(budget)
         _tell_closed(policy, str(arguments.policy))
+        for reason in unreadable(policy):
+            say(f"On this machine {in_words(reason)}.")
+        for fault in faults_of(policy):
+            self.exit_code = ExitCode.FINDINGS
+            say(f"Correct this: {in_words(fault)}.")
         return rules_table(policy)
 
 
 class PolicyShowCommand(Verb):
-    """Show for each step of a plan what the policies in force say, and which rule decides."""
+    """Show what the policies in force say of each step of a plan, and which rule decides."""
 
     COLUMNS = RULINGS_COLUMNS
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from trueup.cli.documents import DocumentVerb
 from trueup.cli.judging import default_options, summarize, verdict
-from trueup.cli.terminal.options import OptionRefused
+from trueup.cli.terminal.options import OptionRefused, nova_conf_of
 from trueup.cli.terminal.progress import progress, say
-from trueup.cli.verb import CloudVerb, nova_conf_of
+from trueup.cli.verb import CloudVerb
 from trueup.reconcile.collect.selection import unknown
 from trueup.reconcile.facts import OWNERS, Quotas
 from trueup.reconcile.report.quota_table import QUOTA_COLUMNS, quota_document, quota_table
@@ -59,7 +59,7 @@ class QuotaCommand(DocumentVerb, CloudVerb):
         return QUOTA_COLUMNS
 
     def act(self, arguments: argparse.Namespace) -> Table:
-        quotas = read_quotas(nova_conf_of(arguments))
+        quotas = read_quotas(nova_conf_of(arguments.nova_conf))
         asked = frozenset(arguments.projects)
         with self.cloud(arguments) as cloud, progress() as report:
             seen = Observer(cloud, default_options(), report).observe()
@@ -75,7 +75,8 @@ class QuotaCommand(DocumentVerb, CloudVerb):
         self._unregistered = unregistered(rows, quotas)
         summarize(seen.audit)
         self._tell(len(rows) - len(self._shown))
-        wrong = self._unregistered or any(row.wrong for row in self._shown)
+        unusable = quotas.rules.unified and quotas.unified and not quotas.unified.usable
+        wrong = unusable or self._unregistered or any(row.wrong for row in self._shown)
         self.exit_code = verdict(seen.audit, bool(wrong))
         return quota_table(self._shown)
 
@@ -87,6 +88,11 @@ class QuotaCommand(DocumentVerb, CloudVerb):
         say(f"Nova uses {whose}, and compares them with {what}.")
         if self._quotas.unified is None:
             say("Keystone's limits were not read: nova.conf has no account in [oslo_limit].")
+        elif not self._quotas.unified.usable:
+            say(
+                f"Keystone's enforcement model is {self._quotas.unified.model}: with unified "
+                "limits, Nova fails for every request, because oslo.limit has only flat."
+            )
         for resource in self._unregistered:
             words = "refuses it" if rules.refuses(resource) else "does not limit it"
             say(f"{resource} has no registered limit: with unified limits, Nova {words}.")

@@ -17,9 +17,9 @@ from trueup.cli.fill import (
 )
 from trueup.cli.judging import add_audit_options, audit_options, verdict
 from trueup.cli.outcomes import confirm
-from trueup.cli.terminal.options import OptionRefused
+from trueup.cli.terminal.options import OptionRefused, nova_conf_of
 from trueup.cli.terminal.progress import Report, progress, say
-from trueup.cli.verb import CloudVerb, nova_conf_of
+from trueup.cli.verb import CloudVerb
 from trueup.exit_codes import ExitCode
 from trueup.placement.manage.fill import fill_database, has_ledger, is_same, make_schema
 from trueup.placement.store.fill import LedgerThere, NotOfPlacement
@@ -218,7 +218,7 @@ def _hardware(cloud: Cloud) -> dict[str, Hardware]:
 
 def _defaults(arguments: argparse.Namespace) -> HostDefaults:
     """What nova.conf says, and what the options say in place of it."""
-    path = None if arguments.nova_database else nova_conf_of(arguments)
+    path = None if arguments.nova_database else nova_conf_of(arguments.nova_conf)
     known = host_defaults(path) if path else HostDefaults()
     named = {name: getattr(arguments, name) for name in _RESERVED}
     return replace(known, **{name: value for name, value in named.items() if value is not None})

@@ -17,7 +17,7 @@ from trueup.reconcile.wording import counted
 
 
 class RehearseCommand(CloudVerb):
-    """Apply a plan to a copy of the ledger and a Nova frozen as it is; the cloud is only read."""
+    """Apply a plan to a copy of the ledger, with Nova as it is now; the cloud is only read."""
 
     COLUMNS = REHEARSAL_COLUMNS
 

@@ -21,7 +21,7 @@ _COLUMNS = ("File", "Hosts", "Findings", "Not checked", "Silent sources")
 
 
 class ReportCommand(FactsVerb):
-    """Audit, and write what was found to one HTML page that needs no network and no script."""
+    """Audit, and write what was found to one HTML page, without network or script."""
 
     COLUMNS = _COLUMNS
 

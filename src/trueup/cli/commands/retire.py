@@ -16,7 +16,7 @@ from trueup.reconcile.steps import WholeProvider
 
 
 class RetireCommand(RunbookVerb):
-    """Delete the compute service of a host with its providers, and what is left on them."""
+    """Delete the compute service of a host, its providers, and what is left on them."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)

@@ -6,12 +6,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from cliff.command import Command
-
 from trueup.cli.terminal.progress import say
 from trueup.cli.terminal.state import state_folder
-from trueup.cli.terminal.usage import with_short_errors
-from trueup.exit_codes import ExitCode, table
+from trueup.cli.terminal.usage import ShortErrors
+from trueup.exit_codes import ExitCode
 from trueup.placement import serving
 
 PORT = 8778
@@ -19,20 +17,15 @@ _WORKERS_MAX = 4
 _THREADS = 4
 
 
-class ServeCommand(Command):
+class ServeCommand(ShortErrors):
     """Serve the Placement API: placement.conf's service or, without one, an embedded database.
 
     An embedded service lives in one SQLite file, or in the database that --database names. It has
     no authentication, and therefore listens on the loopback interface only.
     """
 
-    # argparse's own parsers know no other way.
-    conflict_handler = "error"
-
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = with_short_errors(super().get_parser(prog_name))
-        parser.epilog = table()
-        parser.formatter_class = argparse.RawDescriptionHelpFormatter
+        parser = super().get_parser(prog_name)
         _add_what(parser.add_argument_group("what to serve"))
         _add_where(parser.add_argument_group("where and how"))
         return parser

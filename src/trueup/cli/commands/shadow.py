@@ -29,7 +29,7 @@ _READS_WAITING_MAX = 1000
 
 
 class ShadowCommand(DocumentVerb):
-    """Send the same reads to upstream's Placement and to Trueup's, and compare the answers.
+    """Send the same reads to upstream's Placement and to Trueup's; compare the answers.
 
     The reads are those of a log, or those that pass through a mirror. Only GETs are sent.
     """

@@ -4,6 +4,7 @@
 import argparse
 
 from trueup.cli.outcomes import code_of_verified
+from trueup.cli.terminal.given import complete
 from trueup.cli.terminal.progress import progress, say
 from trueup.cli.verb import CloudVerb, add_state_option
 from trueup.reconcile.report.tables import VERIFIED_COLUMNS, Columns, Table, verified_table
@@ -34,6 +35,6 @@ class VerifyCommand(CloudVerb):
         if left_out:
             say(
                 f"{counted(left_out, 'finding')} of its plan not read again: a step was not done, "
-                f"or was taken back. See: trueup journal {journal.run}"
+                f"or was taken back. See: {complete(f'trueup journal {journal.run}')}"
             )
         return verified_table(rows)

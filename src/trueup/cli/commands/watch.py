@@ -15,6 +15,7 @@ from trueup.cli.exits import explained, unforeseen
 from trueup.cli.judging import add_audit_options, audit_options
 from trueup.cli.outcomes import add_policy_option
 from trueup.cli.repairs import RepairedCloud, send_to
+from trueup.cli.terminal.given import complete
 from trueup.cli.terminal.options import OptionRefused, host_and_port, origin_of
 from trueup.cli.terminal.progress import say
 from trueup.cli.trail import NO_TRAIL, Trail, add_trail_options, sink, trail_of
@@ -47,7 +48,7 @@ class _Terminated(BaseException):
 
 
 class WatchCommand(CloudVerb):
-    """Audit in a loop. Serve a page and Prometheus metrics, and send notices when findings change.
+    """Audit in a loop, with a page, Prometheus metrics, and a notice when findings change.
 
     It only reads the cloud, and with --repair repairs what a policy permits. A round that fails is
     reported, and the next round begins as usual.
@@ -155,6 +156,7 @@ class WatchCommand(CloudVerb):
             say=say,
             send=lambda message: send_to(sinks, message),
             explain=_explain,
+            complete=lambda command: complete(command, arguments.state_dir),
         )
         return Repairer(cloud, desk)
 

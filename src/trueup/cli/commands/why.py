@@ -13,8 +13,8 @@ from cliff.lister import Lister
 
 from trueup.cli.terminal.options import OptionRefused, add_placement_options, placement_words
 from trueup.cli.terminal.progress import complain, say
-from trueup.cli.terminal.usage import with_short_errors
-from trueup.exit_codes import ExitCode, table
+from trueup.cli.terminal.usage import ShortErrors
+from trueup.exit_codes import ExitCode
 from trueup.placement import why
 from trueup.placement.config import ConfigurationUnusable
 from trueup.placement.why.explain import Explanation, Step
@@ -41,7 +41,7 @@ class Lines(FormattableColumn[list[str]]):
         return "\n".join(self._value)
 
 
-class WhyCommand(Lister):
+class WhyCommand(ShortErrors, Lister):
     """Say why a query finds no host: how many are left after each filter, and what others lack.
 
     QUERY is that of GET /allocation_candidates: 'resources=VCPU:4&required=HW_CPU_X86_AVX2'. It may
@@ -50,13 +50,8 @@ class WhyCommand(Lister):
     is written.
     """
 
-    # argparse's own parsers know no other way.
-    conflict_handler = "error"
-
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = with_short_errors(super().get_parser(prog_name))
-        parser.epilog = table()
-        parser.formatter_class = argparse.RawDescriptionHelpFormatter
+        parser = super().get_parser(prog_name)
         parser.add_argument("query", metavar="QUERY", nargs="?", help="the query, or a URL with it")
         _add_question(parser)
         add_placement_options(parser.add_argument_group("which ledger"))
@@ -130,11 +125,21 @@ class WhyCommand(Lister):
 
 def _add_question(parser: argparse.ArgumentParser) -> None:
     server = parser.add_argument_group("the query of a server, and the filters of Nova's scheduler")
-    server.add_argument("--server", metavar="UUID", help="a server that found no host")
+    server.add_argument(
+        "--server", metavar="UUID", type=str.lower, help="a server that found no host"
+    )
     server.add_argument(
         "--move",
         metavar="MOVE",
         help="where it may move: live-migration, resize:FLAVOR, evacuate or unshelve",
+    )
+    server.add_argument(
+        "--port",
+        metavar="UUID",
+        action="append",
+        default=[],
+        help="a port that it was to get, if it was never on a host; repeatable. Neutron says what "
+        "the port asks for",
     )
     server.add_argument(
         "--nova-conf",
@@ -175,8 +180,8 @@ def _refuse_two_questions(arguments: argparse.Namespace) -> None:
         raise why.QuestionUnusable(
             "name a query, or a log and a request id, or a flavor, or a server: only one"
         )
-    if arguments.server is None and (arguments.move or arguments.nova_conf):
-        raise why.QuestionUnusable("--move and --nova-conf are only of use with --server")
+    if arguments.server is None and (arguments.move or arguments.nova_conf or arguments.port):
+        raise why.QuestionUnusable("--move, --port and --nova-conf are only of use with --server")
     if arguments.server is not None and arguments.microversion is not None:
         raise why.QuestionUnusable("--microversion would be ignored: Nova chooses it")
     if arguments.flavor is None and (arguments.image or arguments.volume or arguments.os_cloud):
@@ -220,19 +225,20 @@ def _ask_server(arguments: argparse.Namespace) -> "AskedServer":
     from trueup.cli.commands.why_server import ServerRefused, ask
 
     with _other_half(ServerRefused):
-        return ask(arguments.nova_conf, arguments.server, arguments.move)
+        return ask(arguments.nova_conf, arguments.server, arguments.move, arguments.port)
 
 
 @contextmanager
 def _other_half(refused: type[Exception]) -> Iterator[None]:
     """Around what asks the other half of Trueup, which need not be installed."""
-    from trueup.cli.exits import explained
-
     try:
         yield
     except refused as error:
         raise why.QuestionUnusable(str(error)) from error
     except Exception as error:
+        # PERF: it imports what all commands may raise, 0.2 s.
+        from trueup.cli.exits import explained
+
         known = explained(error)
         if known is None:
             raise

@@ -176,4 +176,8 @@ def _tell_gaps(first: Observation, job: Job) -> bool:
     rows += [(row.subject.uuid, row.reason) for row in first.audit.unchecked]
     for uuid, reason in sorted(row for row in rows if row[0] in facts.consumers):
         job.note(f"{uuid} keeps what it holds: {in_words(reason)}.")
-    return not coverage.complete
+    hosts = [row for row in first.audit.unchecked if row.subject.kind == "host"]
+    for host in hosts:
+        job.note(f"{host.subject}: {in_words(host.reason)}.")
+    unchecked = any(row.subject.uuid in facts.consumers for row in first.audit.unchecked)
+    return unchecked or bool(hosts) or not coverage.complete

@@ -19,6 +19,7 @@ from trueup.cli.nova_manage.heal_allocations import heal_allocations, refuse
 from trueup.cli.nova_manage.job import Job
 from trueup.cli.nova_manage.options import ERROR, INVALID, Invalid, add_options
 from trueup.cli.nova_manage.sync_aggregates import sync_aggregates
+from trueup.cli.terminal.given import remembered
 from trueup.cli.terminal.options import refuse_meaningless
 from trueup.cli.terminal.progress import interrupted
 from trueup.cli.terminal.usage import with_short_errors
@@ -34,6 +35,7 @@ class NovaManageCommand(Command):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = with_short_errors(super().get_parser(prog_name))
         add_options(parser)
+        self._parser = parser
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
@@ -56,9 +58,11 @@ class NovaManageCommand(Command):
 
     def _run(self, arguments: argparse.Namespace) -> int:
         refuse_meaningless(arguments)
+        # Of several files of Nova's, other commands cannot be given all.
+        arguments.nova_conf = arguments.config_file[0] if len(arguments.config_file) == 1 else None
         check, act = _ACTIONS[arguments.action]
         check(arguments)
-        with _cloud(arguments) as cloud:
+        with remembered(arguments, self._parser), _cloud(arguments) as cloud:
             return act(Job(cloud, _options(arguments), arguments))
 
 

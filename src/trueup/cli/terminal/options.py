@@ -2,10 +2,13 @@
 """Options that contradict each other, or mean nothing: refused before any work."""
 
 import argparse
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import isfinite
+from pathlib import Path
 
+NOVA_CONF = "/etc/nova/nova.conf"
 # Destination of an option → its name, where a number has to be above 0, or at least 0.
 _ABOVE_ZERO = {
     "interval": "--interval",
@@ -48,6 +51,11 @@ class OptionRefused(Exception):
 
     option: str
     reason: str
+
+
+def nova_conf_of(named: Path | None) -> Path:
+    """The nova.conf that --nova-conf names, or the one that is used when none is named."""
+    return named or Path(os.environ.get("TRUEUP_NOVA_CONF", NOVA_CONF))
 
 
 def refuse_meaningless(arguments: argparse.Namespace) -> None:

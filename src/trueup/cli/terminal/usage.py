@@ -6,7 +6,9 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
-from trueup.exit_codes import ExitCode
+from cliff.command import Command
+
+from trueup.exit_codes import ExitCode, table
 
 
 class UsageParser(argparse.ArgumentParser):
@@ -57,6 +59,23 @@ class UsageParser(argparse.ArgumentParser):
         formatter = argparse.HelpFormatter(prog=f"{self.prog} [options]")
         formatter.add_usage(None, self._get_positional_actions(), [])
         return formatter.format_help().rstrip("\n") + "\n"
+
+
+class ShortErrors(Command):
+    """A command whose errors are short, and whose help ends with the exit codes."""
+
+    # argparse's own parsers know no other way.
+    conflict_handler = "error"
+
+    def get_epilog(self) -> str:
+        """The exit codes. PERF: cliff's own way looks through all installed packages, 0.1 s."""
+        return table()
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Everything a command adds comes after this."""
+        parser = with_short_errors(super().get_parser(prog_name))
+        parser.formatter_class = argparse.RawDescriptionHelpFormatter
+        return parser
 
 
 def with_short_errors(parser: argparse.ArgumentParser) -> UsageParser:

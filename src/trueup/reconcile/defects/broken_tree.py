@@ -15,7 +15,9 @@ from trueup.reconcile.verdicts import Finding, Need, Scope, Severity
 
 NAME = "broken-tree"
 TITLE = "The parents and the root of a provider contradict each other, or a host is not a root"
-REMEDY = "None in a plan: repair its database, or take a host's provider out of the other tree"
+REMEDY = (
+    "None in a plan: repair Placement's database, or take the host's provider out of the other tree"
+)
 SEVERITIES = (Severity.HIGH,)
 NEEDS: tuple[Need, ...] = ()
 SCOPE = Scope.SELECTION

@@ -26,7 +26,7 @@ from trueup.reconcile.verdicts import (
 
 NAME = "ironic-reserved-left"
 TITLE = "A bare metal node is reserved, and nothing is on it"
-REMEDY = "None by Trueup: start nova-compute, which frees what is available"
+REMEDY = "None by Trueup: start nova-compute, which frees a node that is available"
 SEVERITIES = (Severity.LOW,)
 NEEDS: tuple[Need, ...] = ()
 SCOPE = Scope.SELECTION

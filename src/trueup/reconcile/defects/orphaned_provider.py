@@ -33,7 +33,7 @@ from trueup.reconcile.verdicts import (
 
 NAME = "orphaned-provider"
 TITLE = "A compute node is deleted, and its provider is still there"
-REMEDY = "Delete it and its children, when no consumer holds their resources"
+REMEDY = "Delete the provider and its children, when no consumer holds their resources"
 SEVERITIES = (Severity.MEDIUM,)
 NEEDS = (Need.COMPLETE,)
 SCOPE = Scope.SELECTION

@@ -26,7 +26,7 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "overcommitted-inventory"
-TITLE = "More of a class is in use than its provider has"
+TITLE = "More of a resource class is in use than its provider has"
 REMEDY = "None by Trueup: move instances away, or correct the inventory's configuration"
 SEVERITIES = (Severity.CRITICAL,)
 NEEDS: tuple[Need, ...] = ()

@@ -26,8 +26,8 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "reshape-incomplete"
-TITLE = "A class was moved within a host's tree only half way"
-REMEDY = "None by Trueup: nova-compute moves it when it starts"
+TITLE = "A resource class was moved within the tree of a host, but not completely"
+REMEDY = "None by Trueup: nova-compute completes the move when it starts"
 SEVERITIES = (Severity.HIGH,)
 NEEDS: tuple[Need, ...] = ()
 SCOPE = Scope.SELECTION

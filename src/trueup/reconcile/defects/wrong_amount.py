@@ -23,7 +23,7 @@ from trueup.reconcile.verdicts import (
 
 NAME = "wrong-amount"
 TITLE = "An instance holds more or less of its host than its flavor and image ask for"
-REMEDY = "Hold what its flavor and image ask for"
+REMEDY = "Let it hold what its flavor and image ask for"
 SEVERITIES = (Severity.HIGH,)
 NEEDS = (Need.COMPLETE,)
 SCOPE = Scope.SELECTION

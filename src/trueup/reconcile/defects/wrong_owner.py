@@ -29,8 +29,8 @@ from trueup.reconcile.verdicts import (
 )
 
 NAME = "wrong-owner"
-TITLE = "An instance holds what it should, counted for another project or user"
-REMEDY = "Hold the same for the project and the user that Nova has"
+TITLE = "An instance holds what it should, but for another project or user"
+REMEDY = "Let it hold the same resources for the project and the user that Nova has"
 SEVERITIES = (Severity.MEDIUM,)
 NEEDS = (Need.OWNERS, Need.COMPLETE)
 SCOPE = Scope.SELECTION

@@ -29,7 +29,7 @@ from trueup.reconcile.verdicts import (
 
 NAME = "wrong-provider"
 TITLE = "An instance holds its resources on a host where it is not"
-REMEDY = "Let it hold what it should on its own host, and nothing on the other"
+REMEDY = "Let it hold what it should on its own host, and nothing on the other host"
 SEVERITIES = (Severity.HIGH,)
 NEEDS = (Need.COMPLETE,)
 SCOPE = Scope.SELECTION

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The query for allocation candidates that Nova's scheduler makes from a flavor and an image."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from trueup.reconcile.expected.groups import UNSUFFIXED, flavor_groups
 from trueup.reconcile.expected.parts import Unknown
 from trueup.reconcile.expected.required_traits import TraitsOfGroup, required_traits
-from trueup.reconcile.facts import Flavor
+from trueup.reconcile.facts import Flavor, Port
 
 _POLICIES = ("none", "isolate")
 # The scheduler adds this to every query (nova.scheduler.request_filter, compute_status_filter).
@@ -20,13 +20,14 @@ class Demands:
     """Demands of the scheduler's settings and of the request, beyond those of flavor and image.
 
     A host must have all of the traits at its root, and be in one aggregate of each `member_of`, in
-    none of `not_member_of`, and in this tree.
+    none of `not_member_of`, and in this tree. Each `ports` has request groups of its own.
     """
 
     root_required: frozenset[str] = frozenset()
     member_of: tuple[tuple[str, ...], ...] = ()
     not_member_of: tuple[str, ...] = ()
     in_tree: str | None = None
+    ports: tuple[Port, ...] = ()
 
 
 NO_DEMANDS = Demands()
@@ -42,7 +43,7 @@ def candidate_query(
 ) -> str | Unknown:
     """The query; with `pinning`, for hosts that have PCPU if the CPU policy asks for it.
 
-    Requests of ports, PCI devices and device profiles are left out, and so is the scheduler's
+    Requests of PCI devices and device profiles are left out, and so is the scheduler's
     limit. Unknown, if Nova refuses the flavor with this image.
     """
     groups = flavor_groups(flavor, image, volume_backed=volume_backed, pinning=pinning)
@@ -56,7 +57,13 @@ def candidate_query(
     parameters = [*_of_demands(demands)]
     for suffix in suffixes or [UNSUFFIXED]:
         parameters += _of_group(suffix, amounts.get(suffix, {}), traits.get(suffix))
+    parameters += _of_ports(demands.ports)
+    suffixed = sum(suffix != UNSUFFIXED for suffix in suffixes)
+    of_ports = sum(len(port.request_groups) for port in demands.ports)
     policy = flavor.extra_specs.get("group_policy")
+    if policy not in _POLICIES and suffixed <= 1 < suffixed + of_ports:
+        # PARITY: ports need no group policy of the flavor.
+        policy = "none"
     if policy in _POLICIES:
         parameters.append(("group_policy", policy))
     return urlencode(sorted(parameters), safe=":,!")
@@ -70,6 +77,14 @@ def _of_demands(demands: Demands) -> Iterator[tuple[str, str]]:
         yield "member_of", f"!in:{','.join(demands.not_member_of)}"
     if demands.in_tree:
         yield "in_tree", demands.in_tree
+
+
+def _of_ports(ports: Iterable[Port]) -> Iterator[tuple[str, str]]:
+    for port in ports:
+        for group in port.request_groups:
+            yield from _of_group(group.id, group.resources, TraitsOfGroup({*group.required}))
+        if port.same_subtree:
+            yield "same_subtree", ",".join(sorted(port.same_subtree))
 
 
 def _of_group(

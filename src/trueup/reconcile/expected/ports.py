@@ -89,7 +89,10 @@ def unlisted_ports(instance: Instance, facts: Facts) -> tuple[str, ...]:
     """The ports that hold resources according to Nova's network cache, but that Neutron does not
     list as ports of the instance with a request or an allocation.
     """
-    listed = {port.id for port in facts.ports_by_device.get(instance.uuid, ())}
+    ports = facts.ports_by_device.get(instance.uuid, ())
+    listed = {
+        port.id for port in ports if port.request_groups or port.allocation or port.device_profile
+    }
     return tuple(port for port in instance.ports_holding if port not in listed)
 
 

@@ -9,14 +9,24 @@ from dataclasses import dataclass, field
 class Limits:
     """A limit for every project, and those of single projects, by resource; below 0: unlimited.
 
-    Resources are named as the limits name them: `cores`, or `class:VCPU`.
+    Resources are named as the limits name them: `cores`, or `class:VCPU`. `model` is Keystone's
+    enforcement model.
     """
 
     default: Mapping[str, int]
     of_project: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    model: str = "flat"
+
+    @property
+    def usable(self) -> bool:
+        """Whether Nova can use them. PARITY: oslo.limit fails with any other model."""
+        return self.model == "flat"
 
     def of(self, project: str, resource: str) -> int | None:
-        """The limit of a project; None: nobody has set one."""
+        """The limit of a project; None: nobody has set one.
+
+        PARITY: a limit of its parent or its domain means nothing in Nova.
+        """
         return self.of_project.get(project, {}).get(resource, self.default.get(resource))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from trueup.reconcile.facts.hosts import ComputeService, HostAggregate
 from trueup.reconcile.facts.instances import Flavor, NumaTopology, PciRequest
 from trueup.reconcile.facts.numa import HostTopology
+from trueup.reconcile.facts.ports import Port
 
 # The filters that Nova enables by default.
 DEFAULT_FILTERS = (
@@ -37,7 +38,8 @@ class ScheduleRequest:
 
     `image` are the properties of the image, as text. `ignored` hosts may not be chosen; one of the
     `forced_hosts` and `forced_nodes` must be. Only hosts in `cell` may be chosen. `unread`
-    are filters whose input for this request is not known.
+    are filters whose input for this request is not known. `ports` are those that request something;
+    None: it is not known what they request.
     """
 
     instance: str
@@ -57,6 +59,7 @@ class ScheduleRequest:
     numa: NumaTopology | None = None
     devices: tuple[PciRequest, ...] = ()
     unread: frozenset[str] = frozenset()
+    ports: tuple[Port, ...] | None = None
 
 
 def named_instances(request: ScheduleRequest) -> frozenset[str]:
@@ -126,5 +129,6 @@ class ScheduledServer:
     cell: str
     host: str | None
     vm_state: str
+    task_state: str = ""
     fault: str = ""
     fault_at: datetime | None = None

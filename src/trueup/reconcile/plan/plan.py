@@ -1,19 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plan: confirmed findings → ordered, guarded steps, complete in themselves. Pure."""
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-
-import msgspec
 
 from trueup.reconcile.audit import Confirmed
 from trueup.reconcile.collect.selection import EVERYTHING, Selection
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import DomainRecord, Facts, Holding
 from trueup.reconcile.plan.dependencies import (
-    Arranged,
     after_domain_removal,
     after_release,
     removed_by,
@@ -21,7 +17,7 @@ from trueup.reconcile.plan.dependencies import (
 from trueup.reconcile.plan.order import Effect, ordered
 from trueup.reconcile.plan.policy import Decision
 from trueup.reconcile.reasons import Reason, because
-from trueup.reconcile.steps import Step, VersionIs, held_in, parts_of
+from trueup.reconcile.steps import Step, VersionIs, digest_of, held_in, parts_of
 from trueup.reconcile.verdicts import CONSUMERS, AuditOptions, Finding
 
 FORMAT = 1
@@ -47,11 +43,14 @@ def remedy_of_defect(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reaso
 
 @dataclass(eq=False)
 class PlanStale(Exception):
-    """The plan is older than it may be."""
+    """The plan is older than it may be. `run`: so many of its steps are in place already."""
 
     made_at: datetime
     age: timedelta
     age_max: timedelta
+    run: str = ""
+    in_place: int = 0
+    steps: int = 0
 
 
 @dataclass(eq=False)
@@ -92,13 +91,15 @@ class Proposal:
 class Ruling:
     """What a policy says of a step: the decision, and the rule and the file that it is from.
 
-    `approvals` is how many persons have to approve the step.
+    `approvals` is how many persons have to approve the step. `passed_over`: an earlier rule is for
+    fewer subjects.
     """
 
     decision: Decision
     rule: str
     policy: str
     approvals: int = 0
+    passed_over: Reason | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +133,7 @@ class Plan:
     @property
     def digest(self) -> str:
         """A digest of the whole content."""
-        content = msgspec.json.encode(self, order="deterministic")
-        return hashlib.sha256(content).hexdigest()
+        return digest_of(self)
 
     @property
     def id(self) -> str:
@@ -200,13 +200,11 @@ def proposed(
     facts: Facts,
     remedy_of: Remedy = remedy_of_defect,
     unread: Mapping[str, str] = _NOTHING_UNREAD,
-    domains_read: bool = True,
 ) -> Proposal:
     """The steps for all these findings together, in order, and the declined findings.
 
     Remedies may conflict, and a step may need another step. So both plans and forecasts of plans
-    call this function. Unless `domains_read`, the definitions of domains were not read, and the
-    steps' need of them is not known yet.
+    call this function.
     """
     planned: dict[str, Finding] = {}
     found: list[Finding] = []
@@ -225,7 +223,7 @@ def proposed(
     removing = [step for step in steps if removed_by(step)]
     kept = {row.finding.subject.uuid: row.reason for row in declined}
     rest = tuple(step for step in steps if step not in removing)
-    others = after_domain_removal(rest, facts, kept) if domains_read else Arranged(rest, ())
+    others = after_domain_removal(rest, facts, kept)
     order = ordered(others.steps, facts)
     removals = after_release(removing, order.steps, facts)
     not_possible = (*others.in_use, *order.without_room, *removals.in_use)

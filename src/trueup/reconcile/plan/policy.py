@@ -3,6 +3,7 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, time, timedelta
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Annotated, Literal
 
@@ -11,6 +12,7 @@ import msgspec
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.verdicts import Severity
+from trueup.reconcile.wording import counted
 
 SIGNERS = "/etc/trueup/allowed_signers"
 Decision = Literal["never", "approval", "ask", "automatic"]
@@ -20,7 +22,7 @@ DAYS: tuple[Day, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 PAUSE = "/etc/trueup/pause"
 AtLeastOne = Annotated[int, msgspec.Meta(ge=1)]
 # The pattern is in the published schema as well.
-Clock = Annotated[str, msgspec.Meta(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")]
+Clock = Annotated[str, msgspec.Meta(pattern=r"^([01]\d|2[0-3]):[0-5]\d$", max_length=5)]
 Names = tuple[str, ...]
 _DEFECTS = frozenset(defect.NAME for defect in DEFECTS)
 
@@ -82,7 +84,9 @@ class Rule(Part, frozen=True):
 
     def __post_init__(self) -> None:
         if unknown := sorted(set(self.defects) - _DEFECTS):
-            raise ValueError(f"there is no defect {', '.join(unknown)}; 'trueup defects' lists all")
+            near = get_close_matches(unknown[0], _DEFECTS, 1)
+            meant = f"did you mean {near[0]}? " if near else ""
+            raise ValueError(f"there is no defect {unknown[0]}; {meant}'trueup defects' lists all")
 
     def fits(self, case: Case) -> bool:
         """Whether the rule is for this case."""
@@ -103,7 +107,7 @@ class Rule(Part, frozen=True):
             if values := getattr(self, name):
                 yield f"{name} {', '.join(values)}"
         if self.subjects_max is not None:
-            yield f"at most {self.subjects_max} subjects"
+            yield f"at most {counted(self.subjects_max, 'subject')}"
 
 
 class Window(Part, frozen=True):
@@ -190,7 +194,9 @@ class Policy(Part, frozen=True):
 
 
 def _matches(patterns: Names, name: str | None) -> bool:
-    return not patterns or (name is not None and any(fnmatchcase(name, one) for one in patterns))
+    if not patterns:
+        return True
+    return name is not None and any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def _utc(moment: datetime) -> datetime:

@@ -1,16 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0
 """Policies in files. The one of this machine is always in force; an option only adds to it."""
 
-from collections.abc import Iterable
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
+from typing import get_args
 
 import msgspec
 from msgspec.structs import replace
 
 from trueup.reconcile.files import is_there
-from trueup.reconcile.plan.policy import Policy
+from trueup.reconcile.plan.policy import (
+    DAYS,
+    ApprovalTerms,
+    Budget,
+    Decision,
+    Freeze,
+    Policy,
+    Rule,
+    Way,
+    Window,
+)
+from trueup.reconcile.reasons import Reason, because
+from trueup.reconcile.verdicts import Severity
 
+_NUMBERED = re.compile(r"\[(\d+)\]")
+_UNKNOWN = re.compile(r"unknown field `([^`]+)`")
+_PARTS: Mapping[str, type[msgspec.Struct]] = {
+    "the beginning of the file, before any table": Policy,
+    "[[rule]]": Rule,
+    "[[window]]": Window,
+    "[[freeze]]": Freeze,
+    "[approval]": ApprovalTerms,
+    "[automatic]": Budget,
+}
+_VALUES: Mapping[str, tuple[str, ...]] = {
+    "decision": get_args(Decision),
+    "default": get_args(Decision),
+    "severities": tuple(Severity),
+    "directions": get_args(Way),
+    "days": DAYS,
+}
 # The policy of this machine.
 MACHINE = Path("/etc/trueup/policy.toml")
 
@@ -38,7 +71,7 @@ def load(path: Path) -> Policy:
     except OSError as error:
         raise PolicyInvalid(str(path), error.strerror or str(error)) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise PolicyInvalid(str(path), str(error)) from error
+        raise PolicyInvalid(str(path), _explained(str(error))) from error
 
 
 def _beside(folder: Path, policy: Policy) -> Policy:
@@ -51,6 +84,40 @@ def _beside(folder: Path, policy: Policy) -> Policy:
     )
     budget = budget and replace(budget, pause=str(folder / budget.pause))
     return replace(policy, approval=terms, automatic=budget)
+
+
+def _explained(words: str) -> str:
+    """What is wrong with a policy, where it is, and what may have been meant."""
+    what, _, place = words.partition(" - at `$")
+    place = _NUMBERED.sub(lambda one: f" {int(one[1]) + 1}", place.strip("`.")).replace(".", ", ")
+    if unknown := _UNKNOWN.search(what):
+        what = f"unknown field `{unknown[1]}`{_meant(unknown[1])}"
+    elif "matching regex" in what or "length <= 5" in what:
+        what = "it is no time of day, such as 22:00"
+    elif "enum value" in what:
+        known = _VALUES.get(re.findall("[a-z]+", place)[-1], ())
+        what += f": it is one of {', '.join(known)}" if known else ""
+    return f"in {place}: {what}" if place else what
+
+
+def _meant(word: str) -> str:
+    """What somebody may have meant who wrote a word that is not known where it stands."""
+    for part, kind in _PARTS.items():
+        if word in kind.__struct_encode_fields__:
+            return f", which belongs into {part}"
+    known = [field for kind in _PARTS.values() for field in kind.__struct_encode_fields__]
+    near = get_close_matches(word, known, 1)
+    return f"; did you mean `{near[0]}`?" if near else ""
+
+
+def unreadable(policy: Policy) -> Iterator[Reason]:
+    """The files that approvals need, and that cannot be read here."""
+    decisions = {policy.default, *(rule.decision for rule in policy.rules)}
+    if policy.approval.required or "approval" in decisions:
+        for option in ("signers", "revoked"):
+            path = getattr(policy.approval, option)
+            if path and not os.access(path, os.R_OK):
+                yield because("policy-file-unreadable", option=option, path=path)
 
 
 def in_force(named: Iterable[Path]) -> tuple[InForce, ...]:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import product
 
+from msgspec import structs
+
 from trueup.reconcile.plan.narrowed import direction_of, without
 from trueup.reconcile.plan.plan import NotPlanned, Plan, Ruling
 from trueup.reconcile.plan.policy import Case, Decision, Policy
@@ -67,7 +69,8 @@ def obeying(plan: Plan, policies: Iterable[InForce]) -> Plan:
         ruling = forbidden.get(finding)
         if ruling is None:
             return because("policy-needs-step")
-        return because("policy-never", rule=ruling.rule, policy=ruling.policy)
+        passed = ruling.passed_over
+        return because("policy-never", passed, rule=ruling.rule, policy=ruling.policy)
 
     kept = without(plan, set(forbidden))
     ids = {step.id for step in kept.steps}
@@ -100,15 +103,20 @@ def _strictness(ruling: Ruling) -> tuple[int, int]:
 
 
 def _ruling(case: Case, policy: Policy, path: str) -> Ruling:
+    passed_over: Reason | None = None
+    smallest = structs.replace(case, subjects=1)
     for number, rule in enumerate(policy.rules, 1):
-        if rule.fits(case):
-            name = f"rule {number}" + (f" ({rule.name})" if rule.name else "")
-            return _ruled(rule.decision, rule.approvals, name, path)
-    return _ruled(policy.default or "never", policy.default_approvals, "default", path)
-
-
-def _ruled(decision: Decision, approvals: int, rule: str, policy: str) -> Ruling:
-    return Ruling(decision, rule, policy, approvals if decision == "approval" else 0)
+        if not rule.fits(smallest):
+            continue
+        name = f"rule {number}" + (f" ({rule.name})" if rule.name else "")
+        if rule.subjects_max is None or case.subjects <= rule.subjects_max:
+            approvals = rule.approvals if rule.decision == "approval" else 0
+            return Ruling(rule.decision, name, path, approvals, passed_over)
+        passed_over = passed_over or because(
+            "policy-too-many", subjects=case.subjects, rule=name, most=rule.subjects_max
+        )
+    approvals = policy.default_approvals if policy.default == "approval" else 0
+    return Ruling(policy.default or "never", "default", path, approvals, passed_over)
 
 
 def _cases(step: Step, plan: Plan) -> Iterator[Case]:

@@ -46,6 +46,7 @@ def quota_document(
         "unified": rules.unified,
         "counted_from_placement": rules.unified or rules.from_placement,
         "keystone_read": quotas.unified is not None,
+        "enforcement_model": quotas.unified.model if quotas.unified else None,
         "unregistered": list(unregistered),
         "limits": [
             asdict(row)

@@ -6,7 +6,7 @@ prove that the journal still is what it was.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid5
@@ -14,13 +14,15 @@ from uuid import UUID, uuid5
 from trueup.reconcile.changes import permanent_in
 from trueup.reconcile.clock import now
 from trueup.reconcile.report.audit_document import moment, next_command
-from trueup.reconcile.report.reasons import in_words
+from trueup.reconcile.report.reasons import in_words, reason_document
 from trueup.reconcile.report.tables import step_result
 from trueup.reconcile.runs.journal import Journal, Origin, Outcome
 from trueup.reconcile.sinks import Message
 from trueup.reconcile.steps import Step
 
 FORMAT = 1
+# A command with the options that it needs to find the cloud and the journals.
+Complete = Callable[[str], str]
 Document = dict[str, Any]
 _CADF = "http://schemas.dmtf.org/cloud/audit/1.0/event"
 # The root of the ids of our CADF events, which have to be UUIDs.
@@ -36,6 +38,7 @@ def run_began(journal: Journal) -> Message:
         "plan": plan.id,
         "planned_by": plan.made_by,
         "approved_by": [approval.by for approval in journal.origin.approvals],
+        "unattended": journal.unattended,
         "undoes": plan.undoes,
         "began_at": moment(journal.began_at),
         "steps": len(plan.steps),
@@ -55,6 +58,7 @@ def step_ended(journal: Journal, step: Step, outcome: Outcome) -> Message:
         "because": list(step.because),
         "result": outcome.result,
         "reason": in_words(outcome.reason) if outcome.reason else None,
+        "why": reason_document(outcome.reason),
         "contested": outcome.contested,
         "requests": list(outcome.request_ids),
         "taken_back_by": journal.taken_back_by(step),
@@ -62,7 +66,7 @@ def step_ended(journal: Journal, step: Step, outcome: Outcome) -> Message:
     return _message(journal, document, at, "update", _CADF_OUTCOMES[outcome.result])
 
 
-def run_ended(journal: Journal, stopped: str = "") -> Message:
+def run_ended(journal: Journal, stopped: str = "", complete: Complete = str) -> Message:
     """How a run ended. `stopped`: why it did not come to all of its steps."""
     results = Counter(step_result(step, journal) for step in journal.plan.steps)
     document = _head(journal, "run-ended", now()) | {
@@ -73,13 +77,13 @@ def run_ended(journal: Journal, stopped: str = "") -> Message:
         "not_attempted": results["open"],
         "taken_back": results["taken back"],
         "stopped": stopped or None,
-        "next": next_commands(journal),
+        "next": next_commands(journal, complete),
     }
     bad = stopped or results["refused"] or results["unknown"] or results["open"]
     return _message(journal, document, now(), "stop", "failure" if bad else "success")
 
 
-def next_commands(journal: Journal) -> list[Document]:
+def next_commands(journal: Journal, complete: Complete) -> list[Document]:
     """What one may do after a run, as command lines."""
     in_place = [step for step, _ in journal.in_place]
     commands = {"see each step": f"trueup journal {journal.run}"}
@@ -88,7 +92,7 @@ def next_commands(journal: Journal) -> list[Document]:
     is_open = any(journal.fate_open(step) for step in journal.plan.steps)
     if (in_place or is_open) and permanent_in(in_place) is None:
         commands["take it back"] = f"trueup undo {journal.run}"
-    return [next_command(purpose, command) for purpose, command in commands.items()]
+    return [next_command(purpose, complete(command)) for purpose, command in commands.items()]
 
 
 def _head(journal: Journal, kind: str, at: datetime) -> Document:

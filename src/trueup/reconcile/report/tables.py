@@ -76,7 +76,11 @@ def rulings_table(plan: Plan, rulings: Mapping[str, Ruling]) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for number, step in enumerate(plan.steps, 1):
         ruling = rulings.get(step.id)
-        said = (decision_in_words(ruling), ruling.rule, ruling.policy) if ruling else ("", "", "")
+        said = ("", "", "")
+        if ruling:
+            why = in_words(ruling.passed_over)
+            rule = ruling.rule + (f": {why}" if why else "")
+            said = (decision_in_words(ruling), rule, ruling.policy)
         rows.append((number, *_subject(step, plan.names), _defects(step), *said))
     return RULINGS_COLUMNS, rows
 
@@ -109,18 +113,18 @@ def _run_row(journal: Journal | Unreadable) -> tuple[Cell, ...]:
     if isinstance(journal, Unreadable):
         return journal.run, *([""] * 10), f"cannot be read: {journal.reason}", "", ""
     steps, origin = journal.plan.steps, journal.origin
-    approvals = (approval.by for one in journal.origins for approval in one.approvals)
+    approvals = (approval.by for origin in journal.origins for approval in origin.approvals)
     results = Counter(step_result(step, journal) for step in steps)
     counts = (results[name] for name in ("done", "refused", "unknown", "open", "taken back"))
     return (
         journal.run,
         _moment(journal.began_at),
-        ", ".join(dict.fromkeys(one.account for one in journal.origins)),
+        ", ".join(dict.fromkeys(origin.account for origin in journal.origins)),
         origin.endpoint,
         journal.plan.undoes or "",
         len(steps),
         *counts,
-        "",
+        "by trueup watch --repair" if journal.unattended else "",
         journal.plan.made_by,
         " ".join(dict.fromkeys(approvals)),
     )
@@ -157,7 +161,7 @@ def proof_table(proofs: Iterable[Proof]) -> Table:
             proof.signed_by,
             proof.signed_lines,
             proof.received_lines,
-            in_words(proof.fault),
+            in_words(proof.fault or proof.lacking),
         )
         for proof in proofs
     ]

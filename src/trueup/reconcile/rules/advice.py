@@ -160,8 +160,8 @@ STATES: Mapping[str, Advice] = {
     ),
     "stopped": Advice("run `openstack server migrate {uuid}`", f"run {_EVACUATE}{{lost}}"),
     "error": Advice(
-        "find out why; if it is to live, run `openstack server reboot --hard {uuid}`, then "
-        "`openstack server migrate {uuid}`; else have its owner delete it",
+        "find out why; to keep it, run `openstack server reboot --hard {uuid}`, then "
+        "`openstack server migrate {uuid}`; otherwise have its owner delete it",
         f"run {_EVACUATE}{{lost}}",
     ),
     "paused": _rebuilt(
@@ -176,8 +176,8 @@ STATES: Mapping[str, Advice] = {
         "run `openstack server unrescue {uuid}`, then `openstack server migrate {uuid}`"
     ),
     "resized": _rebuilt(
-        "run `openstack server resize revert {uuid}`, which takes it back to where it came from; "
-        "or confirm it, and migrate it then"
+        "run `openstack server resize revert {uuid}`, which moves it back to its source host; "
+        "or confirm the resize, then migrate it"
     ),
     "shelved": Advice(
         "run `openstack server shelve --offload {uuid}`",
@@ -194,7 +194,10 @@ STATES: Mapping[str, Advice] = {
         "until then"
     ),
     "building": _BUILT,
-    "deleted": _both("run `openstack server delete {uuid}` again"),
+    "deleted": Advice(
+        f"its owner deleted it, and its deletion was cut off: {_RESTART}, which completes it",
+        f"{_DELETED}: Nova deletes it although nova-compute is down",
+    ),
 }
 # With these tasks, the state says nothing more. With other tasks, these states decide.
 _OF_STATE = ("shelved_offloaded", "building")

@@ -16,14 +16,14 @@ from trueup.reconcile.facts import Instance
 ON_TARGET = frozenset({"completed", "confirmed", "done"})
 ON_SOURCE = frozenset({"reverted"})
 # Nova's power state of a guest that its hypervisor does not have.
-_NO_STATE = 0
+NO_STATE = 0
 
 
 class Says(StrEnum):
     """What the ending of a move says about the host on which Nova has the instance."""
 
     HERE = "the move ended on that host, and the guest is there"
-    NOTHING = "the move moved nobody: earlier moves decide"
+    NOTHING = "the guest was not moved: earlier moves decide"
     OPEN = "the guest may be on the other host of the move"
 
 
@@ -64,7 +64,7 @@ def was_given_up(instance: Instance) -> bool:
     SAFETY: operators reset that state, and the guest stays where it is. When Nova next reads the
     power states, it finds no guest on the host that it names, and notes that there is none.
     """
-    return instance.vm_state == "error" or instance.power_state == _NO_STATE
+    return instance.vm_state == "error" or instance.power_state == NO_STATE
 
 
 def _ends(on_source: EndOfMove, on_target: EndOfMove, given_up: EndOfMove | None = None) -> Endings:
@@ -76,13 +76,11 @@ _CANCELLED = EndOfMove(
     Says.NOTHING, "the source sets it if the move did not begin or was rolled back"
 )
 _STATE_KEPT = EndOfMove(Says.NOTHING, "Nova kept the state: it was rolled back, or had not begun")
-_POST_FAILED = EndOfMove(
-    Says.OPEN, "nova-compute sets it also when the last steps fail, after the guest has left"
-)
+_POST_FAILED = EndOfMove(Says.OPEN, "also set if the last steps fail after the guest has left")
 _WRITTEN_LATE = EndOfMove(Says.HERE, "Nova writes the target only once the guest runs there")
 _COMPLETED = EndOfMove(Says.HERE, "the last step of the move")
 _HOST_NOT_WRITTEN = EndOfMove(
-    Says.OPEN, "an older Nova sets it also when the target failed to write its name"
+    Says.OPEN, "an older Nova also sets it when the target cannot save its name"
 )
 _CONFIRMED = EndOfMove(Says.HERE, "the source has deleted its guest")
 _SOURCE_GAVE_UP = EndOfMove(Says.OPEN, "the source has deleted its guest and disks")
@@ -90,18 +88,20 @@ _REVERTED = EndOfMove(Says.HERE, "the target has deleted its guest")
 _NOT_TAKEN_BACK = EndOfMove(
     Says.OPEN, "the target has deleted its guest, and the source has not taken it back"
 )
-_OFF_ON_SOURCE = EndOfMove(Says.NOTHING, "the guest is off, and Nova starts it where it has it")
-_OFF_ON_TARGET = EndOfMove(Says.HERE, "the guest is off, and Nova starts it where it has it")
+_OFF_ON_SOURCE = EndOfMove(
+    Says.NOTHING, "the guest is off, and Nova starts it on the host that it names"
+)
+_OFF_ON_TARGET = EndOfMove(
+    Says.HERE, "the guest is off, and Nova starts it on the host that it names"
+)
 _REBUILT = EndOfMove(
-    Says.HERE, "the target has rebuilt it; whether the source runs it is asked apart"
+    Says.HERE, "the target has rebuilt it; another check asks if the source runs it too"
 )
 _REBUILT_ELSEWHERE = EndOfMove(Says.OPEN, "the target has rebuilt it")
 _CLAIM_FAILED = EndOfMove(
     Says.NOTHING, "Nova kept the state: the target had not begun to rebuild it"
 )
-_REBUILD_FAILED = EndOfMove(
-    Says.OPEN, "the target sets it whatever failed, also after it has started the guest"
-)
+_REBUILD_FAILED = EndOfMove(Says.OPEN, "any failure sets it, even after the guest was started")
 _GIVEN_UP = EndOfMove(Says.OPEN, "Nova sets it before the target begins, operators at any time")
 _NOT_WRITTEN = EndOfMove(Says.NOTHING, "Nova does not set this status for this kind")
 

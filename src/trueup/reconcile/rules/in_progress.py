@@ -71,7 +71,7 @@ def _waits(instance: Instance, facts: Facts) -> bool:
     if instance.hidden:
         return True
     if instance.task_state is None and move is None:
-        return instance.vm_state != "building"
+        return instance.vm_state not in ("building", "deleted")
     return _to_be_confirmed(instance, facts)
 
 

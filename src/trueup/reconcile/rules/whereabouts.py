@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whereabouts: whether an instance's moves leave open on which host its guest is. Pure.
+"""Whereabouts: whether it is open on which host the guest of an instance is. Pure.
 
 A failed move moves no guest, so the last successful move decides. Where that contradicts Nova's
-row, or where Nova itself gave up (`endings`), only a hypervisor knows, and its answer decides.
+row, or where Nova itself gave up (`endings`), only a hypervisor knows, and its answer decides. So
+it is without a move, where Nova found no guest on its host and another host is held.
 """
 
 from collections.abc import Iterator
@@ -11,7 +12,9 @@ from datetime import datetime
 
 from trueup.reconcile.facts import Facts, Instance, InstanceRecord, Migration
 from trueup.reconcile.reasons import Reason, because
+from trueup.reconcile.rules.bare_metal import is_bare_metal
 from trueup.reconcile.rules.endings import (
+    NO_STATE,
     ON_SOURCE,
     ON_TARGET,
     EndOfMove,
@@ -64,21 +67,22 @@ class Whereabouts:
 
 
 def whereabouts(instance: Instance, record: InstanceRecord, facts: Facts) -> Whereabouts | None:
-    """The places where the guest may be; None if its moves leave no doubt about Nova's host."""
-    if not record.migrations or instance.host is None:
+    """The places where the guest may be; None if there is no doubt about Nova's host."""
+    if instance.host is None or not (record.migrations or instance.power_state == NO_STATE):
         return None
     here = Place(instance.cell, instance.host, instance.node or "")
     runs_elsewhere = any(row.active and not _is_on(row.host, here) for row in record.domains)
     given_up = runs_elsewhere or was_given_up(instance)
     moves = _that_count([*_left_open(here, given_up, record, facts)], here, record, facts)
-    if not moves:
+    others = [row.other for row in moves] or _held_without_guest(here, instance, record, facts)
+    if not others:
         return None
-    places = tuple(dict.fromkeys((here, *(row.other for row in moves))))
-    cold = all(row.move.kind in _COLD for row in moves)
+    places = tuple(dict.fromkeys((here, *others)))
+    cold = bool(moves) and all(row.move.kind in _COLD for row in moves)
     found = _found(places, cold, record, facts)
     reason = because(
         "guest-maybe-elsewhere",
-        _of_move(moves[0], instance),
+        _of_move(moves[0], instance) if moves else because("no-guest-found", host=here.host),
         None if found else _silence(places, record, facts),
         hosts=tuple(place.host for place in places),
     )
@@ -208,6 +212,22 @@ def _that_count(
     if not there and here.root(facts) not in facts.roots_of(record.own):
         there = [row for row in moves if row.from_here]
     return sorted(there, key=lambda row: row.move.status not in ON_TARGET | ON_SOURCE)
+
+
+def _held_without_guest(
+    here: Place, instance: Instance, record: InstanceRecord, facts: Facts
+) -> list[Place]:
+    """The other hosts of which something is held, where Nova found no guest on its own host.
+
+    SAFETY: a cell's database that was put back from a backup has an instance on the host that it
+    left since, and nothing of its move. Ironic alone knows this of bare metal.
+    """
+    if instance.power_state != NO_STATE or is_bare_metal(instance, facts):
+        return []
+    roots = frozenset[str]().union(*map(facts.roots_of, (record.own, *record.moves.values())))
+    held = [node for root in sorted(roots) for node in facts.nodes_by_uuid.get(root, ())]
+    places = [Place(node.cell, node.host, node.node) for node in held]
+    return [place for place in places if not _same(place, here, facts)]
 
 
 def _is_on(host: str, place: Place) -> bool:

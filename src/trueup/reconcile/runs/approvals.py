@@ -44,6 +44,15 @@ class NotApproved(Exception):
     refused: tuple[Reason, ...]
 
 
+@dataclass(eq=False)
+class ApprovalFileUnreadable(Exception):
+    """The file that this option of [approval] names cannot be read, so nobody is known."""
+
+    option: str
+    path: str
+    reason: str
+
+
 @dataclass(frozen=True, slots=True)
 class Signed:
     """A plan as it was read from its file, with the signatures beside that file."""
@@ -66,13 +75,17 @@ def signed(plan: Plan, path: Path) -> Signed:
     return Signed(plan, tuple(_SIGNATURE.findall(text)))
 
 
-def approve(plan: Plan, path: Path, key: Path) -> None:
-    """Add our signature to those beside a plan's file. Raises KeygenFailed, FileUnwritable."""
+def approve(plan: Plan, path: Path, key: Path) -> Signed:
+    """Add our signature, which is returned, to those beside a plan's file.
+
+    Whoever may read the plan may read its approvals. Raises KeygenFailed, FileUnwritable.
+    """
     ran = keygen("sign", "-f", str(key), "-n", NAMESPACE, text=_message(plan))
     if ran.returncode or not _SIGNATURE.fullmatch(ran.stdout):
         raise KeygenFailed(words_of(ran))
-    kept = "".join(_ended(one) for one in signed(plan, path).signatures)
-    files.write(beside(path), (kept + _ended(ran.stdout)).encode())
+    kept = "".join(_ended(signature) for signature in signed(plan, path).signatures)
+    files.write(beside(path), (kept + _ended(ran.stdout)).encode(), like=path)
+    return Signed(plan, (ran.stdout,))
 
 
 def approvals_of(
@@ -80,34 +93,58 @@ def approvals_of(
 ) -> tuple[Approval, ...]:
     """The approvals of a plan by persons who do not apply it; each person and key counts once.
 
-    One person is who has one account, under any principal and with any key. A key with several
-    principals has the accounts of all of them.
+    All who share an account are one person, under any principal and with any key. A key with
+    several principals has the accounts of all of them.
 
-    Raises NotApproved, KeygenFailed.
+    Raises NotApproved, KeygenFailed, ApprovalFileUnreadable.
     """
-    if terms.revoked and not os.access(terms.revoked, os.R_OK):
-        raise KeygenFailed(f"the revoked keys in {terms.revoked} cannot be read")
-    approvers: list[_Approver] = []
-    refused: list[Reason] = []
-    with TemporaryDirectory(prefix="trueup-approvals-") as folder:
-        for text in one.signatures:
-            path = Path(folder) / "signature"
-            path.write_text(text, encoding="ascii")
-            found = _Signature(path, _message(one.plan), terms).judged(frozenset(appliers))
-            if isinstance(found, Reason):
-                refused.append(found)
-            else:
-                approvers.append(found)
+    found = _judged(one, terms, frozenset(appliers))
+    approvers = [each for each in found if isinstance(each, _Approver)]
+    refused = [each for each in found if isinstance(each, Reason)]
     every = tuple(person.approval for person in _persons(approvers))
-    # SAFETY: whoever has a revoked key has signed exactly this plan, so it is not to be trusted.
+    # SAFETY: the holder of a revoked key has signed exactly this plan: it is not to be trusted.
     revoked = any(reason.name == "approval-revoked" for reason in refused)
     if len(every) < needed or revoked:
         raise NotApproved(needed, every, tuple(refused))
     return every
 
 
+def doubt_of(one: Signed, terms: ApprovalTerms) -> Reason | None:
+    """Why a signature that was just made may not count; None if it does.
+
+    Who will apply the plan is not known: it may be whoever made it. Raises as `approvals_of`.
+    """
+    planner = one.plan.made_by.partition("@")[0]
+    [found] = _judged(one, terms, frozenset())
+    if isinstance(found, Reason):
+        return found
+    if planner and planner in found.accounts:
+        return because("approval-of-planner", by=found.approval.by, account=planner)
+    return None
+
+
+def _judged(
+    one: Signed, terms: ApprovalTerms, appliers: frozenset[str]
+) -> list["_Approver | Reason"]:
+    """Who approves with each signature, or why nobody does."""
+    for option in ("signers", "revoked"):
+        if path := getattr(terms, option):
+            try:
+                os.close(os.open(path, os.O_RDONLY))
+            except OSError as error:
+                reason = error.strerror or str(error)
+                raise ApprovalFileUnreadable(option, path, reason) from error
+    found = []
+    with TemporaryDirectory(prefix="trueup-approvals-") as folder:
+        for text in one.signatures:
+            path = Path(folder) / "signature"
+            path.write_text(text, encoding="ascii")
+            found.append(_Signature(path, _message(one.plan), terms).judged(appliers))
+    return found
+
+
 def own_accounts() -> frozenset[str]:
-    """The accounts of whoever runs this program: of the process, and of the one who called sudo."""
+    """The accounts that run this program: that of the process, and that of the caller of sudo."""
     # SAFETY: whatever the account is; a wrong name here lets fewer approve, and never more.
     names = {user_name(), os.environ.get("SUDO_USER", "")}
     with suppress(KeyError):
@@ -117,7 +154,7 @@ def own_accounts() -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Approver:
-    """Whoever made a signature that counts, with the accounts of all principals of the key."""
+    """The maker of a signature that counts, with the accounts of all principals of the key."""
 
     approval: Approval
     accounts: frozenset[str]
@@ -126,9 +163,9 @@ class _Approver:
 def _persons(approvers: Iterable[_Approver]) -> list[_Approver]:
     """Those who share an account, also through others, are one person. The first approval stays."""
     persons: list[_Approver] = []
-    for one in approvers:
-        same = [each for each in persons if each.accounts & one.accounts] or [one]
-        accounts = one.accounts.union(*(each.accounts for each in same))
+    for approver in approvers:
+        same = [each for each in persons if each.accounts & approver.accounts] or [approver]
+        accounts = approver.accounts.union(*(each.accounts for each in same))
         person = _Approver(same[0].approval, accounts)
         at = persons.index(same[0]) if same[0] in persons else len(persons)
         persons[at : at + 1] = [person]

@@ -64,17 +64,25 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The account and the host that began a run, the endpoint of Placement, and who approved it."""
+    """The account and the host that began a run, the endpoint of Placement, and who approved it.
+
+    `unattended`: `trueup watch --repair` began it, and no person.
+    """
 
     user: str = ""
     host: str = ""
     endpoint: str = ""
     approvals: tuple[Approval, ...] = ()
+    unattended: bool = False
 
     @property
     def account(self) -> str:
         """The account and the host, as `operator@controller`."""
         return "@".join(filter(None, (self.user, self.host)))
+
+
+# Nothing is known yet.
+NOBODY = Origin()
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +181,8 @@ class Journal:
         self._outcomes: dict[str, Outcome] = {}
         self._outcome_times: dict[str, datetime] = {}
         self._taken_back: dict[str, _TakenBack] = {}
+        # How many lines there were when somebody last began a step of it, or went on with it.
+        self.lines_of_own = 1
 
     @property
     def origin(self) -> Origin:
@@ -181,8 +191,13 @@ class Journal:
 
     @property
     def origins(self) -> tuple[Origin, ...]:
-        """Who began it, and whoever went on with it, in order."""
+        """Who began it, and who went on with it, in order."""
         return tuple(self._origins)
+
+    @property
+    def unattended(self) -> bool:
+        """Whether it was begun, or went on, without a person."""
+        return any(origin.unattended for origin in self._origins)
 
     @property
     def digests(self) -> tuple[str, ...]:
@@ -324,6 +339,8 @@ class Journal:
         """Learn from an entry on disk, whose line has this digest."""
         self._digests.append(digest)
         self.ended_at = max(self.ended_at, entry.at)
+        if isinstance(entry, _Intended | _GoneOn):
+            self.lines_of_own = len(self._digests)
         match entry:
             case _Intended():
                 self._intended[entry.step] = entry.at

@@ -17,7 +17,7 @@ from typing import Annotated
 import msgspec
 
 from trueup.reconcile import files
-from trueup.reconcile.reasons import Reason, because
+from trueup.reconcile.reasons import Reason, because, together
 from trueup.reconcile.runs.journal import Journal
 from trueup.reconcile.runs.journals import Unreadable, runs
 from trueup.reconcile.runs.keygen import KeygenFailed, Ran, keygen, words_of
@@ -42,7 +42,10 @@ Received = Mapping[str, Mapping[int, frozenset[str]]]
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What can be proven of a journal. `fault`: why it is not whole. `signed_by` may be empty."""
+    """What can be proven of a journal. `signed_by` may be empty.
+
+    `fault`: why it is not whole. `lacking`: which proof was demanded of it, and is not there.
+    """
 
     run: str
     lines: int = 0
@@ -51,14 +54,20 @@ class Proof:
     signed_lines: int = 0
     received_lines: int = 0
     fault: Reason | None = None
+    lacking: Reason | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What journals are compared with: the allowed signers of OpenSSH, and messages."""
+    """What journals are compared with: the allowed signers of OpenSSH, and messages.
+
+    `signed`, `sent`: each of them has to be signed, and in messages.
+    """
 
     signers: Path | None = None
     received: Received = field(default_factory=dict)
+    signed: bool = False
+    sent: bool = False
 
 
 def seal(journal: Journal, folder: Path, key: Path) -> None:
@@ -91,12 +100,30 @@ def _proof(journal: Journal | Unreadable, folder: Path, evidence: Evidence) -> P
     lines, digest = journal.head
     signed_lines, found = _signed(folder, journal.run, evidence.signers)
     fault = found if isinstance(found, Reason) else None
+    if not (folder / f"{journal.run}.jsonl").read_bytes().endswith(b"\n"):
+        fault = fault or because("journal-half-line", line=lines + 1)
     received = evidence.received.get(journal.run, {})
     for number, told in sorted(received.items()):
         if fault is None and (number > lines or {journal.digests[number - 1]} != told):
             fault = because("journal-not-as-sent", line=number)
-    by = "" if isinstance(found, Reason) else found
-    return Proof(journal.run, lines, digest, by, signed_lines, max(received, default=0), fault)
+    by, sent_lines = "" if isinstance(found, Reason) else found, max(received, default=0)
+    lacking = None if fault else _lacking(journal, evidence, signed_lines, sent_lines)
+    return Proof(journal.run, lines, digest, by, signed_lines, sent_lines, fault, lacking)
+
+
+def _lacking(journal: Journal, demanded: Evidence, signed: int, sent: int) -> Reason | None:
+    """Which proof that is demanded is not of the whole run; so many lines have it.
+
+    What an undo or a later run notes in the journal afterwards has its proof in theirs.
+    """
+    reasons: list[Reason] = []
+    if demanded.signed and signed < journal.lines_of_own:
+        part = because("journal-signed-in-part", lines=signed)
+        reasons.append(part if signed else because("journal-not-signed"))
+    if demanded.sent and sent < journal.lines_of_own:
+        part = because("journal-sent-in-part", lines=sent)
+        reasons.append(part if sent else because("journal-not-sent"))
+    return together(reasons)
 
 
 def _signed(folder: Path, run: str, signers: Path | None) -> tuple[int, str | Reason]:
@@ -148,8 +175,8 @@ def received_in(path: Path) -> Received:
                 told = msgspec.convert(document, _Told)
                 lines = found.setdefault(told.run, {})
                 known = lines.get(told.journal.line, frozenset())
-                # SAFETY: a later message does not replace an earlier one, or whoever cuts off the
-                # end of a journal and goes on with the run would hide it.
+                # SAFETY: a later message does not replace an earlier one: it would hide that the
+                # end of the journal was cut off before the run went on.
                 lines[told.journal.line] = known | {told.journal.digest}
     return found
 

@@ -40,7 +40,7 @@ from trueup.reconcile.plan import (
     undefined_by,
 )
 from trueup.reconcile.runs.apply import apply, require_answers, resolve_interrupted
-from trueup.reconcile.runs.journal import Approval, Journal, Origin, StepOutcome
+from trueup.reconcile.runs.journal import NOBODY, Journal, Origin, StepOutcome
 from trueup.reconcile.runs.journals import RunUnknown, applying, redone, reopened, undos
 from trueup.reconcile.runs.journals import runs as runs_in
 from trueup.reconcile.runs.pace import ONE_BY_ONE, Pace
@@ -271,16 +271,16 @@ def applied(
     cloud: Cloud,
     folder: Path,
     pace: Pace = ONE_BY_ONE,
-    approvals: tuple[Approval, ...] = (),
+    known: Origin = NOBODY,
 ) -> Iterator[Run]:
-    """A run of a plan, with its journal, which keeps the approvals, in a folder.
+    """A run of a plan, with its journal in a folder, which keeps what is known of its origin.
 
     Raises Unreachable, RunBusy, JournalUnwritable, JournalDamaged, JournalFormatUnknown, UndoOpen;
     the outcomes raise Unreachable, AccessDenied, JournalUnwritable.
     """
     require_answers(plan, cloud)
     note_undos(plan.id, cloud, folder)
-    with applying(plan, folder, replace(origin(cloud), approvals=approvals)) as journal:
+    with applying(plan, folder, _origin(cloud, known)) as journal:
         yield _run(journal, apply(cloud, journal, pace))
 
 
@@ -292,11 +292,13 @@ def _run(journal: Journal, outcomes: Iterator[StepOutcome]) -> Run:
 
 
 @contextmanager
-def continued(run: str, cloud: Cloud, folder: Path, pace: Pace = ONE_BY_ONE) -> Iterator[Run]:
+def continued(
+    run: str, cloud: Cloud, folder: Path, pace: Pace = ONE_BY_ONE, known: Origin = NOBODY
+) -> Iterator[Run]:
     """An interrupted run, continued where it stopped. Raises as `applied`, and RunUnknown."""
     with reopened(run, folder) as journal:
         require_answers(journal.plan, cloud)
-        journal.go_on_as(origin(cloud))
+        journal.go_on_as(_origin(cloud, known))
         yield _run(journal, apply(cloud, journal, pace))
 
 
@@ -364,9 +366,9 @@ def account() -> str:
     return f"{user_name()}@{host_name()}"
 
 
-def origin(cloud: Cloud) -> Origin:
-    """Our account and host, and the endpoint of Placement."""
-    return Origin(user_name(), host_name(), cloud.placement.endpoint())
+def _origin(cloud: Cloud, known: Origin) -> Origin:
+    """What is known of who writes, with our account and host, and the endpoint of Placement."""
+    return replace(known, user=user_name(), host=host_name(), endpoint=cloud.placement.endpoint())
 
 
 def _marking(undo: Run, original: Journal) -> Iterator[StepOutcome]:

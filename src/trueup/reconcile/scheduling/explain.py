@@ -18,8 +18,8 @@ class FilterStep:
     """A filter of Nova's, how many hosts it left, and what the hosts lack that it left out.
 
     `nearest` are a few of these, by name, with the fewest filters against them first.
-    `left_without` is how many hosts all other filters leave. `open` says why it is not known of
-    some hosts whether they pass, and of how many: they count as left.
+    `left_without` is how many hosts all other filters leave. `open` has the reasons why some hosts
+    could not be judged, each with the number of these hosts: they count as left.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Filtered:
 
     @property
     def not_judged(self) -> tuple[FilterStep, ...]:
-        """The steps that let hosts pass of which it is not known."""
+        """The steps that let hosts pass without judging them."""
         return tuple(step for step in self.steps if step.open)
 
 
@@ -69,24 +69,28 @@ def filtered(
         steps.append(
             FilterStep(name, len(left), before - len(left), nearest, without, (*doubts.items(),))
         )
-    passing = frozenset(uuid for uuid, host in judged.items() if not any(host.lacks))
+    passing = frozenset(uuid for uuid, host in judged.items() if not host.faults)
     shown = steps if steps[0].lost else steps[1:]
     return Filtered(tuple(shown), len(left), passing)
 
 
 @dataclass(frozen=True, slots=True)
 class _HostFaults:
-    """A host by name, what it lacks for each filter, and where that is not known."""
+    """A host by name, what it lacks for each filter, and where that is not known.
+
+    `faults`: how many filters leave it out.
+    """
 
     name: str
     lacks: Sequence[str]
     open: Mapping[int, str]
+    faults: int
 
     def rank(self) -> tuple[int, str]:
-        return sum(map(bool, self.lacks)), self.name
+        return self.faults, self.name
 
     def passes_without(self, at: int) -> bool:
-        return not any(lack for other, lack in enumerate(self.lacks) if other != at)
+        return self.faults == bool(self.lacks[at])
 
 
 def _filters(
@@ -126,11 +130,9 @@ def _faults(
     options: SchedulerOptions,
 ) -> _HostFaults:
     found = [fault_of(request, host, check, options) for _, check in filters]
-    return _HostFaults(
-        host.host,
-        lacks=["" if isinstance(fault, Open) else fault for fault in found],
-        open={at: fault.why for at, fault in enumerate(found) if isinstance(fault, Open)},
-    )
+    lacks = ["" if isinstance(fault, Open) else fault for fault in found]
+    doubts = {at: fault.why for at, fault in enumerate(found) if isinstance(fault, Open)}
+    return _HostFaults(host.host, lacks, doubts, sum(map(bool, lacks)))
 
 
 def fault_of(

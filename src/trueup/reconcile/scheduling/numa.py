@@ -6,6 +6,7 @@ PARITY: as `nova.virt.hardware.numa_fit_instance_to_host` decides.
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -81,6 +82,19 @@ class _Cell:
     memory_used: int
     free_pages: dict[int, int]
 
+    @classmethod
+    def of(cls, cell: HostCell, cpu_ratio: float, ram_ratio: float) -> "_Cell":
+        free = cell.free_dedicated
+        return cls(
+            cell=cell,
+            cpu_ratio=cpu_ratio,
+            ram_ratio=ram_ratio,
+            free_cores=[len(core & free) for core in cell.cores],
+            cpus_used=cell.cpus_used,
+            memory_used=cell.memory_used_mb,
+            free_pages={size.size_kb: size.free for size in cell.pages},
+        )
+
     @property
     def memory_left(self) -> int:
         return self.cell.memory_mb - self.memory_used
@@ -91,7 +105,7 @@ class _Cell:
         The threads of the emulator take `emulator` CPUs more.
         """
         lack = self._memory_lack(need)
-        if not lack and need.cpu_policy in _PINNED and self._packed(need, emulator) is None:
+        if not lack and need.cpu_policy in _PINNED and not self._packs(need, emulator):
             lack = self._cpu_lack(need, emulator)
         if not lack and need.cpu_policy != "dedicated":
             lack = self._ratio_lack(need)
@@ -155,23 +169,37 @@ class _Cell:
             )
         return ""
 
+    def _packs(self, need: NumaCell, emulator: int) -> bool:
+        """Whether its dedicated CPUs fit."""
+        if need.thread_policy == "isolate":
+            return self._isolated(len(need.pinned), emulator) is not None
+        return self._threads_taken(need, emulator) is not None
+
     def _packed(self, need: NumaCell, emulator: int) -> list[int] | None:
         """How many threads of each core its dedicated CPUs take; None: they do not fit."""
-        free, wanted = self.free_cores, len(need.pinned)
         if need.thread_policy == "isolate":
-            return self._isolated(wanted, emulator)
+            return self._isolated(len(need.pinned), emulator)
+        threads = self._threads_taken(need, emulator)
+        if threads is None:
+            return None
+        whole = [threads if left >= threads else 0 for left in self.free_cores]
+        usable = whole if threads else self.free_cores
+        return self._first(usable, len(need.pinned), emulator)
+
+    def _threads_taken(self, need: NumaCell, emulator: int) -> int | None:
+        """How many threads of a core it takes; 0: all that are free; None: it does not fit."""
+        free, wanted = self.free_cores, len(need.pinned)
         if emulator and (not wanted or wanted + emulator > sum(free)):
             return None
         required = need.thread_policy == "require"
         if required and self._threads_per_core <= 1:
             return None
-        for threads in range(max(free, default=0), 1 if required else 0, -1):
-            usable = [threads if left >= threads else 0 for left in free]
-            if wanted <= sum(usable):
-                return self._first(usable, wanted, emulator)
-        if required or wanted > sum(free):
-            return None
-        return self._first(free, wanted, emulator)
+        cores = Counter(free)
+        for threads in range(max(cores, default=0), 1 if required else 0, -1):
+            enough = sum(number for left, number in cores.items() if left >= threads)
+            if wanted <= enough * threads:
+                return threads
+        return None if required or wanted > sum(free) else 0
 
     def _first(self, usable: Sequence[int], wanted: int, emulator: int) -> list[int]:
         """The first of these threads, and the first that is left then, for the emulator."""
@@ -224,18 +252,7 @@ class HostCells:
 
     def __init__(self, cells: Iterable[HostCell], cpu_ratio: float, ram_ratio: float) -> None:
         """The ratios are those by which the host may be overcommitted."""
-        self._cells = [
-            _Cell(
-                cell=cell,
-                cpu_ratio=cpu_ratio,
-                ram_ratio=ram_ratio,
-                free_cores=[len(core & cell.free_dedicated) for core in cell.cores],
-                cpus_used=cell.cpus_used,
-                memory_used=cell.memory_used_mb,
-                free_pages={size.size_kb: size.free for size in cell.pages},
-            )
-            for cell in cells
-        ]
+        self._cells = [_Cell.of(cell, cpu_ratio, ram_ratio) for cell in cells]
 
     def place(self, topology: NumaTopology) -> bool:
         """Place a server, if its cells fit into as many cells of the host."""

@@ -112,6 +112,7 @@ def _demands(
         member_of=tuple(tuple(sorted(uuids)) for uuids in member_of if uuids),
         not_member_of=tuple(sorted(_isolated(request, options, aggregates))),
         in_tree=nodes[0] if len(nodes) == 1 else None,
+        ports=request.ports or (),
     )
 
 
@@ -191,7 +192,10 @@ def _asks(specs: Mapping[str, str], image: Mapping[str, str], name: str) -> bool
 
 
 def _open(request: ScheduleRequest, options: SchedulerOptions) -> Iterator[str]:
-    yield "what its ports ask for (minimum bandwidth, packet rate)"
+    if request.ports is None:
+        yield "what its ports ask for (minimum bandwidth, packet rate)"
+    elif any(port.device_profile for port in request.ports):
+        yield "the devices of its ports, which Cyborg has"
     if options.query_placement_for_routed_network_aggregates:
         yield "the aggregates of the segments of its networks"
     if request.devices and options.pci_in_placement:

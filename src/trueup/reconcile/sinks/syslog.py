@@ -7,6 +7,7 @@ The library's own handler writes the older form, without a year or a time zone.
 import os
 import socket
 import ssl
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 
@@ -71,6 +72,10 @@ class Syslog:
             context = ssl.create_default_context()
             with context.wrap_socket(tcp, server_hostname=self.host) as tls:
                 tls.sendall(content)
+                # SAFETY: after the handshake TLS 1.3 brings tickets. Closed while they are unread,
+                # the connection is reset, and the server may lose what it has not read yet.
+                with suppress(ssl.SSLEOFError, TimeoutError):
+                    tls.unwrap()
 
 
 def formatted(message: Message, line: bytes) -> bytes:

@@ -17,7 +17,15 @@ from trueup.reconcile.sinks.webhook import Webhook
 
 _PORTS = {Way.UDP: 514, Way.TCP: 601, Way.TLS: 6514}
 _SECRET_PREFIX = "whsec_"
-_URL = re.compile(r"(cadf\+)?((?:file|syslog|syslog\+tcp|syslog\+tls|https?):.*)", re.DOTALL)
+_URL = re.compile(
+    r"(cadf\+)?((?:file|syslog|syslog\+tcp|syslog\+tls|https?):.*)", re.DOTALL | re.IGNORECASE
+)
+# What looks like a URL, and is none of those.
+_OTHER_URL = re.compile(r"(cadf\+|[a-z][a-z0-9+.-]*:)", re.IGNORECASE)
+_ACCEPTED = (
+    "a sink is file:PATH, syslog://HOST, syslog+tcp://HOST, syslog+tls://HOST, syslog:PATH or "
+    "https://HOST/PATH, each also with cadf+ before it; or a command"
+)
 
 
 @dataclass(eq=False)
@@ -44,6 +52,9 @@ def sink_of(text: str, secret: str = "") -> Sink:
     """
     matched = _URL.fullmatch(text)
     if matched is None:
+        # What follows the scheme may have a password.
+        if other := _OTHER_URL.match(text):
+            raise SinkInvalid(other[1].rstrip(":"), f"it begins no sink; {_ACCEPTED}")
         return Sink(text, _command(text))
     url = matched[2]
     try:

@@ -5,15 +5,15 @@ Only this module of reconcile uses oslo.config.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import openstack
 from keystoneauth1 import exceptions, loading, noauth, session, token_endpoint
 from keystoneauth1.adapter import Adapter
 from oslo_config import cfg
@@ -147,10 +147,8 @@ def from_names(
 
     Raises LoginUnusable, DatabaseUnusable.
     """
-    try:
-        connection = openstack.connect(cloud=cloud_name, api_timeout=REQUEST_TIMEOUT_SECONDS)
-    except (openstack.exceptions.ConfigException, exceptions.ClientException) as error:
-        raise _unusable(cloud_name, error) from error
+    with _login(cloud_name) as connect:
+        connection = connect()
     return from_connection(connection, nova_api_url, cloud_name, databases)
 
 
@@ -161,12 +159,10 @@ def from_connection(
     databases: Databases = AS_CONFIGURED,
 ) -> Cloud:
     """The cloud of an openstacksdk connection; else as `from_names`."""
-    try:
+    with _login(cloud_name):
         placement = Placement(_named_adapter(connection, "placement"), databases.placement())
         compute = _named_adapter(connection, "compute")
         neutron = Neutron(_named_adapter(connection, "network"))
-    except (openstack.exceptions.ConfigException, exceptions.ClientException) as error:
-        raise _unusable(cloud_name, error) from error
     # Without a catalog every service would get the same endpoint.
     has_catalog = not isinstance(connection.session.auth, _WITHOUT_CATALOG)
     named = connection.config.get_endpoint("network")
@@ -185,11 +181,9 @@ def flavors_and_images(cloud_name: str | None) -> tuple[Adapter, Adapter]:
 
     Raises LoginUnusable.
     """
-    try:
-        connection = openstack.connect(cloud=cloud_name, api_timeout=REQUEST_TIMEOUT_SECONDS)
+    with _login(cloud_name) as connect:
+        connection = connect()
         return _named_adapter(connection, "compute"), _named_adapter(connection, "image")
-    except (openstack.exceptions.ConfigException, exceptions.ClientException) as error:
-        raise _unusable(cloud_name, error) from error
 
 
 def placement_at(endpoint: str) -> Placement:
@@ -208,12 +202,8 @@ def placement_reader(endpoint: str, cloud_name: str | None) -> Adapter:
         token = token_endpoint.Token(endpoint, "admin")
         connected = session.Session(auth=token, timeout=REQUEST_TIMEOUT_SECONDS)
     else:
-        try:
-            connected = openstack.connect(
-                cloud=cloud_name, api_timeout=REQUEST_TIMEOUT_SECONDS
-            ).session
-        except (openstack.exceptions.ConfigException, exceptions.ClientException) as error:
-            raise _unusable(cloud_name, error) from error
+        with _login(cloud_name) as connect:
+            connected = connect().session
     return Adapter(connected, service_type="placement", endpoint_override=endpoint)
 
 
@@ -272,8 +262,8 @@ def read_quotas(path: Path) -> Quotas:
     return Quotas(rules, own, unified_limits(keystone, endpoint) if keystone else None)
 
 
-def scheduler_of(path: Path) -> tuple[SchedulerOptions, NovaDatabases]:
-    """The options of Nova's scheduler in this nova.conf, and Nova's databases.
+def scheduler_of(path: Path) -> tuple[SchedulerOptions, NovaDatabases, Neutron | None]:
+    """The options of Nova's scheduler in this nova.conf, Nova's databases, and Neutron if named.
 
     Raises SettingsUnreadable, SettingMissing, DatabaseUnusable.
     """
@@ -292,7 +282,8 @@ def scheduler_of(path: Path) -> tuple[SchedulerOptions, NovaDatabases]:
     options = SchedulerOptions(**read)
     url = _needed(conf, files, "api_database", "connection")
     nova = NovaDatabases(url, conf.database.connection, _options(conf, AS_CONFIGURED))
-    return options, nova
+    neutron = _adapter(conf, files, "neutron")
+    return options, nova, Neutron(neutron) if neutron else None
 
 
 def _compute_beside(placement: Adapter) -> Adapter:
@@ -306,9 +297,17 @@ def _compute_beside(placement: Adapter) -> Adapter:
     )
 
 
-def _unusable(cloud_name: str | None, error: Exception) -> LoginUnusable:
-    login = f"cloud '{cloud_name}' of clouds.yaml" if cloud_name else "OS_* environment"
-    return LoginUnusable(login, str(error))
+@contextmanager
+def _login(cloud_name: str | None) -> Iterator[Callable[[], Any]]:
+    """Around what uses openstacksdk; it hands out what connects. Raises LoginUnusable."""
+    # PERF: importing it takes 0.3 s, which a command with a nova.conf does not need.
+    import openstack
+
+    try:
+        yield partial(openstack.connect, cloud=cloud_name, api_timeout=REQUEST_TIMEOUT_SECONDS)
+    except (openstack.exceptions.ConfigException, exceptions.ClientException) as error:
+        login = f"cloud '{cloud_name}' of clouds.yaml" if cloud_name else "OS_* environment"
+        raise LoginUnusable(login, str(error)) from error
 
 
 def _named_adapter(connection: Any, service: str) -> Adapter:

@@ -63,6 +63,7 @@ def unified_limits(keystone: Adapter, of: LimitEndpoint) -> Limits:
     service, region = _registered_for(keystone, of)
     asked = {"service_id": service} | ({"region_id": region} if region else {})
     with well_formed(KEYSTONE):
+        model = str(_get(keystone, "/limits/model")["model"]["name"])
         default = {
             str(row["resource_name"]): int(row["default_limit"])
             for row in _listed(keystone, "registered_limits", asked)
@@ -71,8 +72,10 @@ def unified_limits(keystone: Adapter, of: LimitEndpoint) -> Limits:
         for row in _listed(keystone, "limits", asked):
             # A limit of a domain has no project.
             if project := row.get("project_id"):
-                of_project[project][str(row["resource_name"])] = int(row["resource_limit"])
-    return Limits(default, of_project)
+                # PARITY: without a region there may be several, and Nova takes the first.
+                mine = of_project[project]
+                mine.setdefault(str(row["resource_name"]), int(row["resource_limit"]))
+    return Limits(default, of_project, model)
 
 
 def _registered_for(keystone: Adapter, of: LimitEndpoint) -> tuple[str, str | None]:

@@ -54,17 +54,16 @@ class Neutron:
         administrator's rights, because Neutron then omits the requests.
         """
         found: list[Port] = []
-        for seen, row in enumerate(self._of(devices), 1):
-            if "resource_request" not in row and "binding:host_id" not in row:
-                raise Unreachable(
-                    NEUTRON, "it does not show port bindings: use an administrator's credentials"
-                )
-            port = parse_port(row)
+        for seen, port in enumerate(map(_shown, self._rows_of("device_id", devices)), 1):
             if port.request_groups or port.allocation or port.device_profile:
                 found.append(port)
             if seen % PORTS_IN_PAGE == 0:
                 counted(seen)
         return tuple(found)
+
+    def ports_named(self, uuids: Iterable[str]) -> tuple[Port, ...]:
+        """These ports, whatever they request; raises as `ports`."""
+        return tuple(map(_shown, self._rows_of("id", uuids)))
 
     def lists_any(self) -> bool:
         """Whether Neutron lists any port at all."""
@@ -106,14 +105,15 @@ class Neutron:
                 if row["host"] == host
             )
 
-    def _of(self, devices: Iterable[str] | None) -> Iterator[Mapping[str, Any]]:
-        if devices is None:
+    def _rows_of(self, key: str, values: Iterable[str] | None) -> Iterator[Mapping[str, Any]]:
+        """The ports with one of these values; None: all ports."""
+        if values is None:
             yield from self._rows("")
             return
-        wanted = sorted(devices)
+        wanted = sorted(values)
         for start in range(0, len(wanted), DEVICES_IN_REQUEST):
             some = wanted[start : start + DEVICES_IN_REQUEST]
-            yield from self._rows("".join(f"&device_id={quote(device)}" for device in some))
+            yield from self._rows("".join(f"&{key}={quote(value)}" for value in some))
 
     def _rows(self, chosen: str) -> Iterator[Mapping[str, Any]]:
         fields = "&".join(f"fields={name}" for name in FIELDS)
@@ -130,6 +130,15 @@ class Neutron:
                 if len(rows) != PORTS_IN_PAGE:
                     return
                 marker = f"&marker={rows[-1]['id']}"
+
+
+def _shown(row: Mapping[str, Any]) -> Port:
+    """A port that is shown as to an administrator. Raises Unreachable if it is not."""
+    if "resource_request" not in row and "binding:host_id" not in row:
+        raise Unreachable(
+            NEUTRON, "it does not show port bindings: use an administrator's credentials"
+        )
+    return parse_port(row)
 
 
 def parse_port(row: Mapping[str, Any]) -> Port:

@@ -6,16 +6,16 @@ confirmed only if it was there, with the same evidence, for as long as a plan wa
 observations.
 """
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 from trueup.reconcile.audit import Audit
 from trueup.reconcile.page.trend import MONTH, PastCount
+from trueup.reconcile.steps import digest_of
 from trueup.reconcile.verdicts import Finding, Severity
 
 # After more rounds than this, every second round of the older half is forgotten.
@@ -26,6 +26,8 @@ _BETWEEN_COUNTS = timedelta(hours=6)
 
 # A finding that comes back within this time has a cause that no repair of the ledger removes.
 RETURN_AFTER_MAX = timedelta(days=14)
+# In UTC and without a zone, as everywhere: one with a zone is from a file that somebody edited.
+Moment = Annotated[datetime, msgspec.Meta(tz=False)]
 
 RoundState = Literal["complete", "incomplete", "failed"]
 
@@ -46,11 +48,11 @@ class Sighting:
     uuid: str
     where: str
     evidence: str
-    first_seen: datetime
-    last_seen: datetime
+    first_seen: Moment
+    last_seen: Moment
     rounds: int = 1
-    since: datetime | None = None
-    known_since: datetime | None = None
+    since: Moment | None = None
+    known_since: Moment | None = None
     returned: int = 0
     steady: int = 1
 
@@ -74,7 +76,7 @@ class Sighting:
 class Round:
     """How one round ended. `counts` are findings by severity, `reason` says why it failed."""
 
-    at: datetime
+    at: Moment
     state: RoundState
     seconds: float = 0.0
     counts: Mapping[str, int] | None = None
@@ -94,7 +96,7 @@ class Memory:
     sightings: tuple[Sighting, ...] = ()
     rounds: tuple[Round, ...] = ()
     notified: frozenset[str] = frozenset()
-    gone: Mapping[str, tuple[datetime, ...]] = field(default_factory=dict)
+    gone: Mapping[str, tuple[Moment, ...]] = field(default_factory=dict)
     counts: tuple[PastCount, ...] = ()
 
     def confirmed(self, interval: timedelta) -> tuple[Sighting, ...]:
@@ -211,7 +213,7 @@ def _recent(
 
 
 def _sighting(row: Finding, before: Sighting | None, now: datetime, returned: int) -> Sighting:
-    evidence = hashlib.sha256(msgspec.json.encode(row)).hexdigest()[:16]
+    evidence = digest_of(row)[:16]
     same = before is not None and before.evidence == evidence
     return Sighting(
         id=row.id,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What sinks get of a watch: the confirmed findings have changed, and what repairs do."""
 
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -10,7 +11,7 @@ from trueup.reconcile.account import host_name, user_name
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.report.audit_document import moment, next_command
 from trueup.reconcile.report.reasons import in_words, reason_document
-from trueup.reconcile.report.run_messages import message_of
+from trueup.reconcile.report.run_messages import Complete, message_of
 from trueup.reconcile.runs.journal import Origin
 from trueup.reconcile.sinks import Message
 from trueup.reconcile.verdicts import Severity
@@ -71,7 +72,11 @@ def repair_announced(plan: Plan, hosts: Sequence[str], at: datetime) -> Message:
 
 
 def repair_ended(
-    run: str, results: Mapping[str, int], verified: Sequence[Verified], at: datetime
+    run: str,
+    results: Mapping[str, int],
+    verified: Sequence[Verified],
+    at: datetime,
+    complete: Complete = str,
 ) -> Message:
     """How a repair ended, and what became of its findings."""
     names = ("done", "refused", "unknown")
@@ -80,8 +85,8 @@ def repair_ended(
         **{name: results.get(name, 0) for name in names},
         "verified": {row.finding.id: row.state.value for row in verified},
         "next": [
-            next_command("see each step", f"trueup journal {run}"),
-            next_command("take it back", f"trueup undo {run}"),
+            next_command("see each step", complete(f"trueup journal {run}")),
+            next_command("take it back", complete(f"trueup undo {run}")),
         ],
     }
     bad = results.get("refused") or results.get("unknown")
@@ -98,7 +103,7 @@ def stop_document(stop: Stop, path: str) -> dict[str, Any]:
     return _head("repairs-stopped", stop.at) | {
         "reason": in_words(stop.reason),
         "why": reason_document(stop.reason),
-        "next": [next_command("end the stop, when you have seen to it", f"rm {path}")],
+        "next": [next_command("end the stop, when the cause is gone", f"rm {shlex.quote(path)}")],
     }
 
 

@@ -23,9 +23,10 @@ from trueup.reconcile.plan.policy_file import InForce
 from trueup.reconcile.plan.rulings import WritesClosed, refuse_closed, rulings_of
 from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.report.reasons import in_words
+from trueup.reconcile.report.run_messages import Complete
 from trueup.reconcile.runs import Planned
 from trueup.reconcile.runs.journal import Journal, StepOutcome, done_by_reason
-from trueup.reconcile.runs.journals import RunUnknown, read
+from trueup.reconcile.runs.journals import RunUnknown, Unreadable, read, runs
 from trueup.reconcile.sinks import Message
 from trueup.reconcile.verdicts import Finding
 from trueup.reconcile.verdicts.verified import Verified
@@ -41,6 +42,7 @@ from trueup.reconcile.watch.repairs import (
     candidates,
     hosts_of,
     is_announced,
+    recalled,
     why_stop,
     why_stop_after,
 )
@@ -89,7 +91,8 @@ class Desk:
     """What repairs work with, beside the cloud.
 
     `folder` has the journals and what is remembered, `policies` reads those in force, `say` tells a
-    person, `send` tells programs, `explain` words an error.
+    person, `send` tells programs, `explain` words an error, `complete` adds to a command what it
+    needs to find this cloud.
     """
 
     folder: Path
@@ -98,6 +101,7 @@ class Desk:
     say: Callable[[str], None]
     send: Callable[[Message], None]
     explain: Callable[[Exception], str]
+    complete: Complete = str
 
 
 class Repairer:
@@ -106,7 +110,9 @@ class Repairer:
     def __init__(self, cloud: RepairableCloud, desk: Desk) -> None:
         self._cloud, self._desk = cloud, desk
         kept = kept_in(desk.folder / REPAIRS, Repairs)
-        self.state = kept.value or Repairs()
+        journals = runs(desk.folder) if kept.value is None else ()
+        ours = [journal for journal in journals if isinstance(journal, Journal)]
+        self.state = kept.value or recalled(ours, desk.clock())
         self.runs: Counter[str] = Counter()
         self.room: tuple[int, int] = (0, 0)
         # Why the last round repaired nothing, where it might have.
@@ -114,9 +120,11 @@ class Repairer:
         self._terms: Terms | None = None
         # A stop that could not be put on disk.
         self._unmarked = False
-        if kept.lost:
+        unread = [journal.reason for journal in journals if isinstance(journal, Unreadable)]
+        if lost := kept.lost or "; ".join(unread):
             # SAFETY: what was spent of the budget is lost with it.
-            self._stop(because("repair-memory-lost", error=kept.lost))
+            path = str(desk.folder / (REPAIRS if kept.lost else ""))
+            self._stop(because("repair-memory-lost", path=path, error=lost))
 
     def after_round(self, seen: Observation | None, memory: Memory) -> None:
         """Repair what may be repaired now. `seen`: what the round saw; None if it failed."""
@@ -124,15 +132,26 @@ class Repairer:
         try:
             self._after_round(seen, memory)
         except NotAutomatic as error:
-            self._note(f"Nothing is repaired: {in_words(error.reason)}.")
+            self._note(f"Nothing is repaired: {in_words(error.reason)}.{self._waiting()}")
         except WritesClosed as closed:
-            self._note(f"Nothing is repaired now: {in_words(closed.reason)}.")
+            why = f"{closed.policy}: {in_words(closed.reason)}"
+            self._note(f"Nothing is repaired now: {why}.{self._waiting()}")
         except RepairsHalted as halted:
             self._stop(halted.reason)
         except Exception as error:
             self._stop(because("repair-failed", error=self._desk.explain(error)))
         if self._terms is not None:
             self.room = self.state.room(self._terms, self._desk.clock())
+
+    def _waiting(self) -> str:
+        """What becomes of a run that a policy ended."""
+        if not self.state.running:
+            return ""
+        back = self._desk.complete(f"trueup undo {self.state.running}")
+        return (
+            f" Run {self.state.running} stays as it is, and is continued when that is over, for up "
+            f"to {CONTINUED_MAX.total_seconds() / 3600:g} h. To take it back: {back}"
+        )
 
     def _after_round(self, seen: Observation | None, memory: Memory) -> None:
         policies = self._desk.policies()
@@ -235,7 +254,8 @@ class Repairer:
         every = counted(len(journal.plan.steps), "step")
         self._desk.say(
             f"Run {journal.run} was interrupted, and is not continued: it is too old, or a policy "
-            f"forbids it now. {steps} of {every} done. To take them back: trueup undo {journal.run}"
+            f"forbids it now. {steps} of {every} done. To take them back: "
+            + self._desk.complete(f"trueup undo {journal.run}")
         )
         # SAFETY: what it wrote was a repair, and a refusal is one, although it did not end.
         self._remember(replace(self._repaired(left.attempted), running=""))
@@ -258,7 +278,8 @@ class Repairer:
         state = self._repaired(ended.outcomes)
         self._remember(replace(state, running=state.running if is_open else ""))
         self.runs["unknown" if is_open else "stopped" if reason else "done"] += 1
-        self._desk.send(news.repair_ended(ended.run, results, ended.verified, self._desk.clock()))
+        now, complete = self._desk.clock(), self._desk.complete
+        self._desk.send(news.repair_ended(ended.run, results, ended.verified, now, complete))
         if reason:
             raise RepairsHalted(reason)
         if is_open:
@@ -288,7 +309,7 @@ class Repairer:
                 self._remember(replace(self.state, stopped=stop))
             self._desk.say(
                 f"Nothing is repaired since {stop.at:%Y-%m-%d %H:%M:%S}: {in_words(stop.reason)}. "
-                f"When you have seen to it, remove {path}."
+                f"When the cause is gone, remove {path}."
             )
             return True
         if self.state.stopped is not None:
@@ -302,8 +323,7 @@ class Repairer:
         """Stop all repairs until a person ends it, and tell it."""
         stop, path = Stop(self._desk.clock(), reason), self._desk.folder / STOPPED
         self._desk.say(
-            f"Nothing more is repaired: {in_words(reason)}. When you have seen to it, remove "
-            f"{path}."
+            f"Nothing more is repaired: {in_words(reason)}. When the cause is gone, remove {path}."
         )
         self._mark(stop)
         self._desk.send(news.repairs_stopped(stop, str(path)))

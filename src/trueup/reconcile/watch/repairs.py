@@ -5,8 +5,11 @@ SAFETY: whatever is not known stops them. Only a person ends a stop.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import Annotated
+
+import msgspec
 
 from trueup.reconcile.audit import Audit, Observation
 from trueup.reconcile.facts import Facts
@@ -14,11 +17,11 @@ from trueup.reconcile.plan import Plan, Ruling
 from trueup.reconcile.plan.automatic import PROOFS, Terms, unproven
 from trueup.reconcile.plan.narrowed import without
 from trueup.reconcile.reasons import Reason, because, together
-from trueup.reconcile.runs.journal import StepOutcome
+from trueup.reconcile.runs.journal import Journal, StepOutcome, done_by_reason
 from trueup.reconcile.steps import Step, held_in
 from trueup.reconcile.verdicts import Finding
 from trueup.reconcile.verdicts.verified import State, Verified
-from trueup.reconcile.watch.memory import RETURN_AFTER_MAX, Memory, Sighting
+from trueup.reconcile.watch.memory import RETURN_AFTER_MAX, Memory, Moment, Sighting
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 # A run that was interrupted is continued only so long: then its plan is too old.
@@ -29,15 +32,15 @@ CONTINUED_MAX = HOUR
 class Spent:
     """How many subjects a run may have changed, noted before it began; `at` is when it ended."""
 
-    at: datetime
-    subjects: int
+    at: Moment
+    subjects: Annotated[int, msgspec.Meta(ge=0)]
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
     """Since when nothing is repaired, and why."""
 
-    at: datetime
+    at: Moment
     reason: Reason
 
 
@@ -53,9 +56,9 @@ class Repairs:
     spent: tuple[Spent, ...] = ()
     announced: Mapping[str, str] = field(default_factory=dict)
     running: str = ""
-    repaired: Mapping[str, datetime] = field(default_factory=dict)
+    repaired: Mapping[str, Moment] = field(default_factory=dict)
     stopped: Stop | None = None
-    released_at: datetime | None = None
+    released_at: Moment | None = None
 
     def room(self, terms: Terms, now: datetime) -> tuple[int, int]:
         """How many subjects may still be changed in this hour, and in this day."""
@@ -66,23 +69,48 @@ class Repairs:
 
     def _spent_within(self, period: timedelta, now: datetime) -> int:
         # SAFETY: what lies ahead counts too, or a clock that is set back would give a new budget.
-        return sum(one.subjects for one in self.spent if now - one.at < period)
+        return sum(spent.subjects for spent in self.spent if now - spent.at < period)
 
     def reserving(self, subjects: int, now: datetime) -> tuple[Spent, ...]:
         """What was spent and still counts, and so many subjects from now on."""
-        return (*(one for one in self.spent if now - one.at < DAY), Spent(now, subjects))
+        return (*(spent for spent in self.spent if now - spent.at < DAY), Spent(now, subjects))
 
     def repairing(self, findings: Iterable[str], now: datetime) -> dict[str, datetime]:
         """What was repaired in the last two weeks, and now."""
-        recent = {one: at for one, at in self.repaired.items() if now - at <= RETURN_AFTER_MAX}
+        recent = {
+            finding: at for finding, at in self.repaired.items() if now - at <= RETURN_AFTER_MAX
+        }
         return recent | dict.fromkeys(findings, now)
 
     def until(self, now: datetime) -> tuple[Spent, ...]:
         """What was spent, where the last run goes on until now: its hour and day begin now."""
         return (
             *self.spent[:-1],
-            *(Spent(max(now, one.at), one.subjects) for one in self.spent[-1:]),
+            *(Spent(max(now, last.at), last.subjects) for last in self.spent[-1:]),
         )
+
+
+def recalled(journals: Iterable[Journal], now: datetime) -> Repairs:
+    """What the journals tell of earlier repairs, where nothing else is remembered.
+
+    SAFETY: or whoever removes the memory would get a new budget.
+    """
+    ours = [journal for journal in journals if journal.unattended]
+    found = Repairs()
+    for journal in ours:
+        done = done_by_reason(journal.attempted)
+        again = {why: journal.ended_at for why, is_done in done.items() if is_done}
+        found = replace(
+            found,
+            spent=(*found.spent, Spent(journal.ended_at, len(journal.plan.subjects))),
+            repaired={**found.repaired, **again},
+            running=journal.plan.id if journal.interrupted else "",
+        )
+    return replace(
+        found,
+        spent=found.reserving(0, now)[:-1],
+        repaired=found.repairing((), now),
+    )
 
 
 def why_stop(seen: Observation, memory: Memory, repairs: Repairs, terms: Terms) -> Reason | None:
@@ -191,8 +219,9 @@ def _refusal(step: Step, rulings: Mapping[str, Ruling]) -> Reason | None:
     if ruling is None:
         return because("repair-without-rule")
     if ruling.decision != "automatic":
-        rule, policy = ruling.rule, ruling.policy
-        return because("repair-ruled-out", rule=rule, policy=policy, decision=ruling.decision)
+        rule, policy, passed = ruling.rule, ruling.policy, ruling.passed_over
+        decision = ruling.decision
+        return because("repair-ruled-out", passed, rule=rule, policy=policy, decision=decision)
     return unproven(step)
 
 

@@ -6,14 +6,17 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isinf
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import fastjsonschema
 from oslo_utils.uuidutils import is_uuid_like
 
 from trueup.placement.api.errors import Refused, bad_request
-from trueup.placement.api.http import Request
 from trueup.placement.api.versions import NEWEST, V
+
+if TYPE_CHECKING:
+    # PERF: `trueup why` reads queries without the policies and the framework behind it, 0.2 s.
+    from trueup.placement.api.http import Request
 
 Schema = dict[str, Any]
 
@@ -143,7 +146,7 @@ class Checked:
     _validators: dict[int, Validator] = field(default_factory=dict)
     _query_validators: dict[int, Validator] = field(default_factory=dict)
 
-    def parse(self, request: Request) -> Any:
+    def parse(self, request: "Request") -> Any:
         """The content of a JSON body. Raises Refused if it is malformed or has another shape."""
         try:
             # A chunked body has no length; the server ends the stream.

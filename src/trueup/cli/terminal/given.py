@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands that a command prints for the next one: with those of its options that they need too."""
+
+import argparse
+import re
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+from trueup.cli.terminal.state import state_folder
+
+_CLOUD = (
+    "nova_conf", "nova_database", "nova_api", "os_cloud", "cell_database", "cell_timeout",
+    "placement_database", "placement_conf", "libvirt", "libvirt_uri",
+)  # fmt: skip
+# Which of our options each command needs.
+_NEEDED = {
+    "trueup journal": ("state_dir",),
+    "trueup verify": ("state_dir", *_CLOUD),
+    "trueup undo": ("state_dir", "limit", *_CLOUD),
+    "trueup apply": ("state_dir", "limit", "max_age", "require_approval", "policy", *_CLOUD),
+    "trueup plan": _CLOUD,
+    "trueup explain": _CLOUD,
+}
+_PASSWORD = re.compile(r"://([^:/@]*):[^@]*@")
+_Given = tuple[argparse.Namespace, argparse.ArgumentParser]
+_GIVEN: ContextVar[_Given | None] = ContextVar("given", default=None)
+
+
+@contextmanager
+def remembered(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> Iterator[None]:
+    """While a command with these options runs, whose defaults its parser knows."""
+    before = _GIVEN.set((arguments, parser))
+    try:
+        yield
+    finally:
+        _GIVEN.reset(before)
+
+
+def complete(command: str, folder: Path | None = None) -> str:
+    """A command with the options that it needs as well; it may have further words already.
+
+    `folder`: it is read elsewhere, where another folder of journals may be the default. Passwords
+    in URLs are left out: who pastes the command puts them in.
+    """
+    known = _GIVEN.get()
+    if known is None:
+        return command
+    arguments, parser = known
+    words: list[str] = []
+    for name in _NEEDED[" ".join(command.split()[:2])]:
+        value = getattr(arguments, name, None)
+        if name == "state_dir" and folder is not None:
+            words += ["--state-dir", str(folder.absolute())]
+        # A parser does not know the default of an option of its subcommands.
+        elif value not in (parser.get_default(name), state_folder()):
+            words += _words(f"--{name.replace('_', '-')}", value)
+    return " ".join([command, *map(shlex.quote, words)])
+
+
+def _words(option: str, value: object) -> Iterator[str]:
+    """An option as it is typed."""
+    for typed in value if isinstance(value, list) else [value]:
+        if typed is None or typed is False:
+            continue
+        yield option
+        if typed is not True:
+            text = "=".join(map(str, typed)) if isinstance(typed, tuple) else str(typed)
+            yield _PASSWORD.sub(r"://\1:***@", text)

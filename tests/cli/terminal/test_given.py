@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A command that is printed works when it is pasted: it has the options that it needs."""
+
+import argparse
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import trueup
+from tests.cli.sent import messages
+from trueup.cli.terminal.given import complete, remembered
+
+
+@pytest.fixture
+def elsewhere(nova_conf, tmp_path, monkeypatch) -> tuple[object, ...]:
+    """Options that name the cloud and the journals, which no variable names."""
+    monkeypatch.delenv("TRUEUP_NOVA_CONF", raising=False)
+    monkeypatch.setattr("trueup.cli.terminal.options.NOVA_CONF", "/no/nova.conf")
+    monkeypatch.chdir(tmp_path)
+    return ("--nova-conf", nova_conf, "--state-dir", tmp_path / "a folder")
+
+
+def pasted(said: str, lead: str) -> list[str]:
+    """The command after these words, split as by a shell."""
+    [line] = re.findall(rf"{lead}: trueup (.*)", said)
+    return shlex.split(line)
+
+
+def test_what_each_command_says_to_do_next_works_as_it_is(elsewhere, small, tmp_path):
+    nova_conf, journals = elsewhere[:2], elsewhere[2:]
+    before, policy = small.ledger(), tmp_path / "policy.toml"
+    policy.write_text('default = "automatic"')
+    ran = trueup("audit", *nova_conf)
+    words = [*pasted(ran.err, "Next"), "--interval", 0.01, "--policy", policy]
+    ran = trueup(*words)
+    apply = pasted(ran.err, "Next")
+    assert apply[-2:] == ["--nova-conf", str(nova_conf[1])]
+    assert ["--policy", str(policy)] == apply[-4:-2]
+    ran = trueup(*apply, *journals, "--limit", 40, "--send-to", f"file:{tmp_path}/sent")
+    assert ran.code == 0, ran.err
+    [*_, ended] = messages(tmp_path / "sent")
+    for row in ended["next"]:
+        if row["to"] != "take it back":
+            assert trueup(*shlex.split(row["command"])[1:]).code == 0, row
+    back = pasted(ran.err, "To take it back")
+    assert back[2:4] == ["--state-dir", str(journals[1])]
+    assert back[4:6] == ["--limit", "40"]
+    assert trueup(*back).code == 0
+    assert small.ledger() == before
+
+
+def test_refused_steps_of_a_part_of_a_plan_are_tried_again_as_it_says(plan_file, elsewhere, small):
+    small.change_instance("wrong-provider", task_state="migrating")
+    only = ("--only", "wrong-provider", "--only", "orphaned-allocation")
+    ran = trueup("apply", plan_file, *elsewhere, *only)
+    assert ran.code == 4
+    [line] = re.findall(r"To try refused steps again: trueup (.*), or make a new plan", ran.err)
+    assert "--only orphaned-allocation --only wrong-provider" in line
+    again = trueup(*shlex.split(line), 0.01)
+    assert (again.code, "1 finding" in again.err) == (4, True), again.err
+
+
+def test_passwords_are_not_printed_and_defaults_are_left_out():
+    parser = argparse.ArgumentParser()
+    for name, action in (("nova_database", "store"), ("nova_api", "store_true")):
+        parser.add_argument(f"--{name.replace('_', '-')}", action=action)
+    parser.add_argument("--cell-database", action="append", default=[])
+    parser.add_argument("--state-dir", type=Path, default=Path("/default"))
+    with remembered(parser.parse_args([]), parser):
+        assert complete("trueup undo RUN") == "trueup undo RUN"
+        assert complete("trueup undo RUN", Path("/x y")) == "trueup undo RUN --state-dir '/x y'"
+    given = parser.parse_args(["--nova-database", "mysql://nova:secret@db/nova", "--nova-api"])
+    given.cell_database = [("cell1", "mysql://n:s@db/c1"), ("cell2", "sqlite:///c2")]
+    with remembered(given, parser):
+        assert shlex.split(complete("trueup verify RUN")) == [
+            *(
+                "trueup",
+                "verify",
+                "RUN",
+                "--nova-database",
+                "mysql://nova:***@db/nova",
+                "--nova-api",
+            ),
+            *(
+                "--cell-database",
+                "cell1=mysql://n:***@db/c1",
+                "--cell-database",
+                "cell2=sqlite:///c2",
+            ),
+        ]
+        assert complete("trueup journal RUN") == "trueup journal RUN"
