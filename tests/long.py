@@ -38,6 +38,7 @@ LONG = frozenset(
 # Files and folders.
 GROWS = frozenset(
     {
+        "cli/test_repairs.py",
         "deployment/test_samples.py",
         "differential",
         "fuzz",

@@ -48,8 +48,12 @@ SLOW = frozenset(
         "docs/test_package_page.py",
         "docs/test_pictures.py",
         "docs/test_site.py",
+        "lab/test_drift.py",
+        "packaging/test_ansible.py",
         "placement/api/wire/test_validators.py",
+        "placement/index/search/test_candidates.py",
         "placement/index/test_emptiness.py",
+        "placement/index/view/test_damage.py",
         "placement/index/view/test_foreign_writes.py",
         "placement/middleware/test_tracing.py",
         "placement/store/engine/test_write_slots.py",
@@ -71,6 +75,7 @@ SLOW = frozenset(
         "reconcile/sources/placement/test_usages.py",
         "reconcile/watch/test_monitoring.py",
         "test_halves.py",
+        "test_skips.py",
         "test_wsgi.py",
     }
 )

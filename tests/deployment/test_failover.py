@@ -1,34 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """HAProxy before Galera, configured as the page says: a writer dies or freezes under load."""
 
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 
 import pytest
-from sqlalchemy.engine import URL, make_url
+from sqlalchemy.engine import make_url
 
 from tests.deployment.claiming import answers_through, check_nothing_is_lost
 from tests.races.test_races import ON_ONE_CLUSTER
 from tests.servers.databases import as_text
 from tests.servers.galera import GaleraCluster
 from tests.servers.haproxy import haproxy_before
-from tests.servers.processes import ProgramMissing
-from tests.servers.skipping import skip_without
 from trueup.placement.app import make_app
 from trueup.placement.store import schema
 
 pytestmark = ON_ONE_CLUSTER
 
 NOAUTH = {"api": {"auth_strategy": "noauth2"}}
-
-
-@contextmanager
-def proxied(urls: list[URL]) -> Iterator[URL]:
-    try:
-        with haproxy_before(urls) as url:
-            yield url
-    except ProgramMissing as missing:
-        skip_without(str(missing))
 
 
 @pytest.mark.parametrize("fate", ["dies", "freezes"])
@@ -42,7 +30,7 @@ def test_a_writer_that_is_gone_costs_503_and_no_acknowledged_claim(
         name = make_url(database_url).database
         schema.create(database_url)
         with (
-            proxied([node.url for node in nodes]) as proxy,
+            haproxy_before([node.url for node in nodes]) as proxy,
             closing(make_app(as_text(proxy.set(database=name)), NOAUTH)) as application,
         ):
             try:

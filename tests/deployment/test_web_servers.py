@@ -7,12 +7,15 @@ import socket
 import subprocess
 import threading
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from sqlalchemy.engine import make_url
 
 from tests.clouds.damage import execute
 from tests.deployment.processes import SCRIPTS, SECONDS_TO_STOP, server, trueup
+from tests.servers.haproxy import haproxy_before_service
 from tests.servers.processes import free_port, poll
 from trueup.placement.store import schema
 
@@ -94,6 +97,24 @@ HALF = (
     b"POST /resource_providers HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
     b"Content-Length: 100\r\n\r\n{"
 )
+
+
+@pytest.mark.parametrize("sent", [b"GET / HTTP/1.1\r\nHost: x\r\nX-A: ", HALF])
+def test_clients_that_send_slowly_do_not_reach_uwsgi(fresh_database, tmp_path, sent):
+    """Neither half a header nor half a body takes one of its four threads."""
+    url = fresh_database("sqlite")
+    schema.create(url)
+    with (
+        server(uwsgi, tmp_path, written(tmp_path, url)) as placement,
+        haproxy_before_service(placement.port) as port,
+        ExitStack() as slow,
+    ):
+        for _ in range(8):
+            slow.enter_context(socket.create_connection(("127.0.0.1", port))).sendall(sent)
+        proxied = replace(placement, port=port)
+        for _ in range(4):
+            assert proxied.get("/")[0] == 200
+            assert proxied.get("/resource_classes/VCPU", **ADMIN)[0] == 200
 
 
 IMPATIENT = """

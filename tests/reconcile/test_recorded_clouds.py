@@ -64,7 +64,7 @@ def test_an_audit_names_what_is_wrong_and_nothing_else(recorded_cloud, name, pla
     rows = ran.json()
     found = {(row["Defect"], row["Subject"]) for row in rows if row["Verdict"] == "finding"}
     assert found == findings(name, placement)
-    not_judged = "Not read of Placement: owners" in ran.err
+    not_judged = "Not read from Placement: owners" in ran.err
     assert not_judged == (placement == "upstream"), "what is not judged is said"
     unnamed = [row["Evidence"]["reason"] for row in rows if row["Verdict"] == "could not check"]
     assert unnamed == []

@@ -49,8 +49,8 @@ def _may_be_elsewhere(cloud: Cloud, server: Server) -> bool:
     here = server.host.name if server.host else None
     unshelved = any(
         row.uuid == server.migration
-        and row.status in ("completed", "confirmed", "done")
-        and row.target != here
+        and row.status in ("completed", "confirmed", "done", "reverted")
+        and (row.source if row.status == "reverted" else row.target) != here
         for row in mine
     )
     return unshelved or any((row.kind, row.status) in unclear for row in mine)

@@ -35,6 +35,11 @@ class Filling:
             full.add(root)
         return None
 
+    def had_room(self, asked: Asked, root: int) -> bool:
+        """Whether this host had room for such a server before any was placed."""
+        search = self._searches[asked.request]
+        return search is not None and root in search.trees
+
     def on(self, asked: Asked, place: Place, root: int) -> Claim | None:
         """Place a server on this host; None: it has no room."""
         search = self._searches[asked.request]
@@ -82,7 +87,7 @@ class Filling:
         return len(claims)
 
     def take_back(self) -> None:
-        """Undo all placing so far, of servers of which nothing was released."""
+        """Undo all placing so far. No server may have been released in between."""
         for claim in self._claims:
             self._room.release(claim)
         self._claims, self._cells = [], {}
@@ -90,7 +95,7 @@ class Filling:
         self._full.clear()
 
     def binds(self, asked: Asked, hosts: Sequence[tuple[Place, int]]) -> Counter[Binding]:
-        """What keeps one more server away from these hosts, of which none has room."""
+        """What keeps one more server away from these hosts, none of which has room."""
         found = Counter[Binding]({(Bind.SERVERS_MAX, ""): 0})
         open_roots = []
         for place, root in hosts:
@@ -102,7 +107,8 @@ class Filling:
         # Placement would have let it in, and the NUMA cells do not.
         by_cells = asked.numa is not None
         found.update(
-            (Bind.NUMA, "") if by_cells and one == (Bind.TOGETHER, "") else one for one in lacking
+            (Bind.NUMA, "") if by_cells and bind == (Bind.TOGETHER, "") else bind
+            for bind in lacking
         )
         return +found
 

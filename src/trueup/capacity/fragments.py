@@ -92,7 +92,7 @@ def gains(facts: Facts, asked: Asked) -> Gains:
 
 
 def _fits(ground: Ground, asked: Asked) -> int:
-    return sum(one.count for one in fill(asked, ground))
+    return sum(filled.count for filled in fill(asked, ground))
 
 
 def _view_after(view: View, before: Amounts, held: Amounts) -> View:
@@ -161,7 +161,9 @@ class _Moves:
                 if (row := known[source]) is not None and len(row.servers) <= left
             ]
             ranked.sort(key=lambda row: -row[1].gain / len(row[1].servers))
-            chosen = next(((s, done) for s, row in ranked if (done := self._moved(s, row))), None)
+            chosen = next(
+                ((s, done) for s, row in ranked if (done := self._move_off(s, row))), None
+            )
             if chosen is None:
                 return
             source, moved = chosen
@@ -170,7 +172,7 @@ class _Moves:
             changed = {source.host, *(move.to for move, _ in moved)}
             known = {place: row for place, row in known.items() if place.host not in changed}
 
-    def _of(self, place: Place) -> list[Instance]:
+    def _servers_of(self, place: Place) -> list[Instance]:
         """The servers of a host that were not moved yet, the largest first."""
         rows = self._servers.get((place.host, place.node), ())
         return [row for row in rows if row.uuid in self._kinds]
@@ -180,7 +182,7 @@ class _Moves:
         root, found = self._roots[place], list[Instance]()
         before = self._filling.fits(self._asked, place, root)
         gain = 0
-        for row in self._of(place)[:most]:
+        for row in self._servers_of(place)[:most]:
             self._filling.release(row.uuid)
             found.append(row)
             gain = self._filling.fits(self._asked, place, root) - before
@@ -196,7 +198,7 @@ class _Moves:
             self._filling.hold(row.uuid)
         return _Leaving(tuple(found), gain) if gain > 0 else None
 
-    def _moved(self, source: Place, leaving: _Leaving) -> tuple[tuple[Move, Amounts], ...]:
+    def _move_off(self, source: Place, leaving: _Leaving) -> tuple[tuple[Move, Amounts], ...]:
         """Move these servers if that gives room; else nothing."""
         found: list[tuple[Instance, Place, Claim]] = []
         loss = 0
@@ -218,7 +220,9 @@ class _Moves:
             return ()
         for row, _, _ in found:
             del self._kinds[row.uuid]
-        return tuple((Move(row, place.host), self._held(claim)) for row, place, claim in found)
+        return tuple(
+            (Move(row, place.host), self._held_after(claim)) for row, place, claim in found
+        )
 
     def _target(self, server: Instance, source: Place) -> tuple[Place, Claim, int] | None:
         """The host that loses least room for the flavor, the fullest first; the server is on it."""
@@ -226,7 +230,7 @@ class _Moves:
         for place, root in reversed(self._ground.hosts):
             if place == source or (place.cell, place.zone) != (source.cell, source.zone):
                 continue
-            lost = self._lost(kind, place, root)
+            lost = self._loss(kind, place, root)
             if lost is not None and (best is None or lost < best[2]):
                 best = place, root, lost
             if best and not best[2]:
@@ -237,15 +241,15 @@ class _Moves:
         self._losses.pop(best[0], None)
         return None if claim is None else (best[0], claim, best[2])
 
-    def _lost(self, kind: Asked, place: Place, root: int) -> int | None:
+    def _loss(self, kind: Asked, place: Place, root: int) -> int | None:
         """How much room for the flavor a server takes on a host; None: it does not fit there."""
         # PERF: the same until the host changes, and without pools no other host changes it.
         known = self._losses.setdefault(place, {})
         if kind not in known or self._ground.facts.sharing:
-            known[kind] = self._loss(kind, place, root)
+            known[kind] = self._loss_now(kind, place, root)
         return known[kind]
 
-    def _loss(self, kind: Asked, place: Place, root: int) -> int | None:
+    def _loss_now(self, kind: Asked, place: Place, root: int) -> int | None:
         claim = self._filling.on(kind, place, root)
         if claim is None:
             return None
@@ -253,7 +257,7 @@ class _Moves:
         self._filling.give_back(place, claim)
         return self._filling.fits(self._asked, place, root) - after
 
-    def _held(self, claim: Claim) -> Amounts:
+    def _held_after(self, claim: Claim) -> Amounts:
         held: dict[str, dict[str, int]] = defaultdict(dict)
         for position, name, amount in claim:
             of_provider = held[self._ground.view.forest.uuids[position]]
@@ -270,7 +274,7 @@ def amounts_of(asked: Asked) -> Mapping[str, int]:
 
 
 def _lacking(wanted: Mapping[str, int], place: Place, facts: Facts) -> float:
-    """Which part of one more server a host lacks, in the class of which it lacks most."""
+    """The part of one more server that a host lacks, in the class that it lacks most."""
     free = Counter[str]()
     for row in facts.trees.get(place.provider, ()):
         for name, stock in row.inventories.items():
@@ -281,7 +285,7 @@ def _lacking(wanted: Mapping[str, int], place: Place, facts: Facts) -> float:
 
 
 def _movable(facts: Facts, hosts: Iterable[Place]) -> Iterator[tuple[str, Asked]]:
-    """Servers of these hosts, by uuid, of which all that they need is known.
+    """Servers of these hosts whose needs are all known, by uuid.
 
     Servers with NUMA cells or devices are not moved.
     """

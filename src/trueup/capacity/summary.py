@@ -34,7 +34,7 @@ def summary(seen: Observation, kinds: Iterable[Asked | NotAskable]) -> Placeable
     for row in in_all.rows:
         total[row.asked.name] = total.get(row.asked.name, 0) + row.now.fits
     remarks = [words.POLICY, words.left_out(by_zone)]
-    remarks += (f"{one.name} is not counted: {in_words(one.reason)}." for one in refused)
+    remarks += (f"{kind.name} is not counted: {in_words(kind.reason)}." for kind in refused)
     return Placeables(
         rows=tuple(
             Placeable(

@@ -75,9 +75,9 @@ def code_of_all(*runs: Driven) -> ExitCode:
 class Driver:
     """Where a command writes, how fast, and what it tells to do about steps that were not done.
 
-    `whole`: a run of which a step was refused is taken back by the command, so it is told of a
-    service that refuses our credentials. Every other error is raised. `known`: what is known of who
-    writes, such as who approved the plan. `trail`: who is told of each run.
+    `whole`: the command takes a run back if a step was refused, so it is told of a service that
+    refuses our credentials. Every other error is raised. `known`: what is known of the writers,
+    such as who approved the plan. `trail`: who is told of each run.
     """
 
     cloud: Cloud

@@ -82,7 +82,7 @@ def _tell_gaps(answer: SourceStatus) -> None:
     if len(answer.unread) > UNREAD_SHOWN_MAX:
         say("  … and more: 'trueup audit --save FILE' keeps them.")
     for reason, gaps in grouped((gap.reason, gap.what) for gap in answer.unsupported).items():
-        say(f"Not read of {answer.source}: {', '.join(gaps)}: {reason}")
+        say(f"Not read from {answer.source}: {', '.join(gaps)} ({reason})")
 
 
 def audit_options(arguments: argparse.Namespace) -> AuditOptions:
@@ -127,7 +127,7 @@ def add_audit_options(parser: argparse.ArgumentParser) -> None:
         "--acknowledged",
         metavar="FILE",
         type=Path,
-        help="what you know better than the facts "
+        help="the file of acknowledgements: what you know better than Nova and Placement "
         f"(default: $TRUEUP_ACKNOWLEDGED, or {ACKNOWLEDGED} if it is there)",
     )
     parser.add_argument(
@@ -142,6 +142,6 @@ def add_audit_options(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         type=int,
         default=AuditOptions().stuck_seconds,
-        help="from which age on a task, a move or a build that does not end counts as 'could not "
-        "check' (default: %(default)s)",
+        help="the age from which a task, a move or a build that does not end counts as 'could "
+        "not check' (default: %(default)s)",
     )

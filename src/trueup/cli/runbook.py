@@ -54,7 +54,7 @@ class RunbookVerb(DocumentVerb, CloudVerb):
     """A command that prepares a plan for one purpose, and applies it with `--apply`."""
 
     COLUMNS = RUNBOOK_COLUMNS
-    # Whether a run of which a step was refused is taken back, rather than left half done.
+    # Whether a run with a refused step is taken back, rather than left half done.
     whole = False
     _view: RunbookView
     # The run that was half done, if it could not be taken back in full.

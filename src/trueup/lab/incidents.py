@@ -113,7 +113,7 @@ def lose_host(source: ComputeNode, evacuations: Sequence[Evacuation], died_at: d
             )
         connection.execute(
             insert(tables.MIGRATIONS),
-            [_done(source, evacuation, moved_at) for evacuation in evacuations],
+            [_evacuation_row(source, evacuation, moved_at) for evacuation in evacuations],
         )
 
 
@@ -128,7 +128,9 @@ def fail_migrations(failed: Sequence[FailedMigration], failed_at: datetime) -> N
             )
 
 
-def _done(source: ComputeNode, evacuation: Evacuation, moved_at: datetime) -> dict[str, object]:
+def _evacuation_row(
+    source: ComputeNode, evacuation: Evacuation, moved_at: datetime
+) -> dict[str, object]:
     """A migration `done`. When the source host returns and cleans up, it becomes `completed`."""
     row = _migration(evacuation, source, moved_at)
     return {**row, "status": "done", "migration_type": "evacuation"}

@@ -30,17 +30,17 @@ class Reason:
     @property
     def names(self) -> frozenset[str]:
         """Its name and those of its causes: it counts as each of them."""
-        return frozenset({self.name}).union(*(one.names for one in self.causes))
+        return frozenset({self.name}).union(*(cause.names for cause in self.causes))
 
 
 def because(name: str, /, *causes: Reason | None, **fields: Field) -> Reason:
     """The reason of this name."""
-    return Reason(name, fields, tuple(one for one in causes if one is not None))
+    return Reason(name, fields, tuple(cause for cause in causes if cause is not None))
 
 
 def together(reasons: Iterable[Reason | None]) -> Reason | None:
     """These reasons as one, each once; None if there is none."""
-    every = tuple(dict.fromkeys(one for one in reasons if one is not None))
+    every = tuple(dict.fromkeys(reason for reason in reasons if reason is not None))
     if len(every) > 1:
         return because("several", *every)
     return every[0] if every else None

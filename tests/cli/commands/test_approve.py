@@ -120,7 +120,7 @@ def test_a_stranger_is_refused(plan_file, signers, small, before):
 
 def test_a_pattern_is_nobody(plan_file, signers, small, before):
     trueup("approve", plan_file, "--key", signers.key("alice", "*@example.org"))
-    assert "have the pattern" in refused(plan_file, signers, small, before)
+    assert "belongs to the pattern" in refused(plan_file, signers, small, before)
 
 
 def test_a_revoked_key_refuses_the_plan_whoever_else_approved_it(plan_file, signers, small, before):

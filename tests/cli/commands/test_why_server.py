@@ -107,6 +107,25 @@ def test_a_silent_neutron_leaves_ports_open(why, neutron, nova_conf):
     assert "nova.conf has no [neutron]" in why("--port", PORT).err
 
 
+def test_a_move_that_nova_refuses_now_is_answered_and_named(small, server, why):
+    row = "UPDATE instances SET vm_state = ?, task_state = ? WHERE uuid = ?"
+    for state, task, words in (
+        ("resized", None, "it is resized, and not active or paused"),
+        ("active", "resize_prep", "its task resize_prep has not ended"),
+    ):
+        small.sql(cell_of(small, server), row, state, task, server)
+        ran = why("--move", "live-migration")
+        assert (ran.code, f"Nova refuses the move now: {words}." in ran.err) == (0, True), ran.err
+        assert "Nova refuses" not in why().err
+    small.sql(cell_of(small, server), row, "active", None, server)
+    assert "Nova refuses" not in why("--move", "live-migration").err
+    refused = "Nova refuses the move now: the service of its host is"
+    assert f"{refused} up." in why("--move", "evacuate").err
+    small.sql(cell_of(small, server), "UPDATE services SET forced_down = 1")
+    assert "Nova refuses" not in why("--move", "evacuate").err
+    assert f"{refused} down." in why("--move", "live-migration").err
+
+
 def test_a_group_keeps_a_server_from_every_other_host(small, why, server):
     everyone = small.sql(
         cell_of(small, server), "SELECT uuid FROM instances WHERE deleted = 0 AND host IS NOT NULL"
@@ -223,6 +242,22 @@ def test_a_silent_cell_makes_the_answer_incomplete(small, why, server):
     ran = why()
     assert ran.code == ExitCode.INCOMPLETE
     assert "Did not answer, so its hosts are left out" in ran.err
+
+
+def test_a_server_whose_cell_is_silent_may_be_there(small, why, server):
+    (small.folder / f"{cell_of(small, server)}.sqlite").write_text("no database")
+    ran = why()
+    assert (ran.code, "no cell has a row" in ran.err.lower()) == (ExitCode.INCOMPLETE, False)
+    ran = why("--move", "live-migration")
+    assert (ran.code, "the server may be there" in ran.err) == (ExitCode.INCOMPLETE, True), ran.err
+
+
+def test_a_server_that_is_being_built_has_no_row(small, why, server):
+    small.sql(cell_of(small, server), "DELETE FROM instances WHERE uuid = ?", server)
+    ran = why()
+    assert "No cell has a row of it: it is being built" in ran.err
+    ran = why("--move", "live-migration")
+    assert (ran.code, "cannot move: no cell has a row of it" in ran.err) == (2, True), ran.err
 
 
 @pytest.mark.parametrize(

@@ -41,9 +41,12 @@ class Tenant:
         host: str | None = None,
         ports: Sequence[str] = (),
         count: int = 1,
+        group: str | None = None,
     ) -> Server:
         """Ask for instances without waiting for them; the first of them."""
-        chosen = {"host": host} if host else {}
+        chosen: dict[str, object] = {"host": host} if host else {}
+        if group:
+            chosen["scheduler_hints"] = {"group": group}
         return self.connection.compute.create_server(
             name=f"instance{next(_NUMBERS)}",
             flavor_id=self._flavor(flavor),

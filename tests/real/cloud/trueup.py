@@ -85,6 +85,15 @@ class Trueup:
         """What is known about a subject that has a finding: ids of findings, sections of words."""
         return dict(self._run("explain", kind, name, expected=(FINDINGS,)).rows)
 
+    def why(self, server: str) -> Answer:
+        """Why a server found no host, from the databases alone."""
+        ledger = self.site.database("placement")
+        words = ("why", "--server", server, "--database", ledger)
+        return self._run(*words, expected=(FINDINGS,))
+
+    def quota(self) -> Answer:
+        return self._run("quota", "--all", expected=self._verdicts)
+
     def rekey(self, host: str, *options: str) -> Answer:
         """The document of the runbook; with `--out` it keeps its plan."""
         words = ("rekey", host, "--interval", str(self.interval_seconds), *options)

@@ -113,6 +113,12 @@ def test_a_silent_cell_is_marked_by_a_word_and_not_only_by_a_colour():
     )
 
 
+@pytest.mark.parametrize(("text", "is_open"), [("", False), (SILENT, True)])
+def test_coverage_is_one_line_while_every_source_answered(text, is_open):
+    section = html(text).split('id="coverage"')[1]
+    assert section.split("<details")[1].startswith(" open>") is is_open
+
+
 def test_a_healthy_host_costs_little():
     def size(hosts: int) -> int:
         lines = [f"  host h{n} VCPU=8 MEMORY_MB=64 DISK_GB=9\n" for n in range(hosts)]

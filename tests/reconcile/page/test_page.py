@@ -22,6 +22,13 @@ def test_an_all_clear_is_given_only_when_everything_answered():
     assert silent.remarks[0] == "cell2 did not answer."
 
 
+def test_an_all_clear_is_of_the_ledger_and_says_what_hangs():
+    """A cloud with a dead host and tasks that cannot end is not called one in which all is well."""
+    text = f"{RIGHT}  server web on h1 task=powering-off changed=1200\n"
+    headline = page_about(text).headline
+    assert headline.words == ("No drift found. 1 left alone; 1 of them cannot end by themselves")
+
+
 def test_an_all_clear_names_what_a_source_does_not_have():
     facts = facts_of(RIGHT)
     answered, *others = facts.coverage.sources

@@ -87,6 +87,12 @@ def test_a_bar_is_never_longer_than_its_place(capacity, right, undecided, phanto
     assert all(0 <= one.percent(part) <= 100 for part in parts)
 
 
+@pytest.mark.parametrize(("held", "words"), [(0, "0%"), (12, "<1%"), (2000, "50%")])
+def test_the_little_of_a_large_host_is_not_0_percent(held, words):
+    split = CapacitySplit("VCPU", 4000, right=held, undecided=0, phantom=0, missing=0)
+    assert split.percent_held == words
+
+
 def test_acknowledged_hosts_do_not_make_a_decision():
     gone = seen(
         UNCHECKED, Acknowledgement("host-gone", "h9", "sold", seen("").facts.taken_at.date())

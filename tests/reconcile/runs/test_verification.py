@@ -51,6 +51,23 @@ def test_a_subject_in_motion_is_not_judged():
     assert row.reason
 
 
+RESIZED = """cell1
+  host h1 VCPU=8 MEMORY_MB=8192 up
+  host h2 VCPU=8 MEMORY_MB=8192 up
+  server web on h2 state=resized VCPU=2 MEMORY_MB=256 old-VCPU=1
+  resize of web from h1 to h2 finished
+holds web h2 VCPU=2 MEMORY_MB=256
+"""
+
+
+def test_a_claim_that_a_waiting_move_had_lost_is_gone_when_both_are_right():
+    lost = audited(RESIZED)
+    assert [row.defect for row in lost.findings] == ["missing-allocation"]
+    seen = audited(RESIZED + "holds resize-of-web h1 VCPU=1 MEMORY_MB=256\n")
+    [row] = verified(lost.findings, seen, lambda _: True)
+    assert row.state is State.GONE
+
+
 def test_with_a_silent_source_nothing_is_called_gone():
     seen = audited(WHOLE)
     silent = replace(seen.coverage.sources[0], answered=False, reason="no answer")

@@ -185,9 +185,9 @@ def _applied(plan: Plan, driver: Driver, arguments: argparse.Namespace) -> Drive
 
 
 def _refused(plan: Plan, outcomes: Iterable[StepOutcome]) -> list[Finding]:
-    """The findings of a plan of which a step was refused.
+    """The findings of a plan that had a step refused.
 
-    SAFETY: without those of which a write may still come.
+    SAFETY: without findings whose steps may still be written.
     """
     results: dict[str, set[str]] = {}
     for step, outcome in outcomes:

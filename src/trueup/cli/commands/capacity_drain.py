@@ -37,7 +37,7 @@ class CapacityDrainCommand(CloudVerb):
         parser.add_argument(
             "--over-full",
             action="store_true",
-            help="instead, the servers to move from hosts of which more is held than they have",
+            help="instead, the servers to move off hosts that are over-full",
         )
         parser.add_argument(
             "--for",

@@ -125,7 +125,9 @@ class WhyCommand(ShortErrors, Lister):
 
 def _add_question(parser: argparse.ArgumentParser) -> None:
     server = parser.add_argument_group("the query of a server, and the filters of Nova's scheduler")
-    server.add_argument("--server", metavar="UUID", help="a server that found no host")
+    server.add_argument(
+        "--server", metavar="UUID", type=str.lower, help="a server that found no host"
+    )
     server.add_argument(
         "--move",
         metavar="MOVE",

@@ -24,7 +24,7 @@ from trueup.reconcile.scheduling import (
     moved,
     query_of,
 )
-from trueup.reconcile.scheduling.moves import KINDS
+from trueup.reconcile.scheduling.moves import KINDS, refusal
 from trueup.reconcile.sources.connect import scheduler_of
 from trueup.reconcile.sources.errors import AccessDenied, NotOne, Unreachable
 from trueup.reconcile.sources.neutron import Neutron
@@ -33,6 +33,7 @@ from trueup.reconcile.sources.nova.scheduling import NotARequest, Schedule
 from trueup.reconcile.wording import counted
 
 _RESIZE = "resize:"
+_NOWHERE = "no cell has a row of it: it is being built, or its row was deleted"
 
 
 class ServerRefused(Exception):
@@ -43,13 +44,15 @@ class ServerRefused(Exception):
 class AskedServer:
     """A server, the query that Nova makes for it, and all that its filters look at.
 
-    `ports_silent`: why Neutron did not say what its ports ask for.
+    `ports_silent`: why Neutron did not say what its ports ask for. `refusal`: why Nova refuses the
+    move before it looks for a host.
     """
 
     schedule: Schedule
     options: SchedulerOptions
     query: Query
     ports_silent: str = ""
+    refusal: str = ""
 
     @garbage_left()
     def filtered(self, candidates: Collection[str]) -> Filtered:
@@ -65,7 +68,12 @@ class AskedServer:
     def remarks(self, result: Filtered, candidates: int, writes: Writes | None) -> Iterator[str]:
         """What is known of the server, what is not, and what has changed since its fault."""
         schedule, server = self.schedule, self.schedule.server
-        yield _introduced(server) if server else "Nova has no row of it in any cell."
+        if server:
+            yield _introduced(server)
+        elif not schedule.silent:
+            yield f"{_NOWHERE.capitalize()}."
+        if self.refusal:
+            yield f"Nova refuses the move now: {self.refusal}. The scheduler would find this:"
         if self.since and writes:
             yield _changed(schedule, self.since, writes)
         if schedule.silent:
@@ -130,13 +138,22 @@ def ask(nova_conf: Path | None, uuid: str, move: str | None, ports: Sequence[str
         silent = error.reason
     try:
         if wanted is not None:
-            schedule = _moved(schedule, wanted, options)
+            schedule = _of_move(schedule, wanted, options)
         query = query_of(schedule.request, options, schedule.aggregates, schedule.hosts)
     except Refused as error:
         raise ServerRefused(
             f"Nova refuses it before it asks Placement: {in_words(error.reason)}"
         ) from error
-    return AskedServer(schedule, options, query, silent)
+    return AskedServer(schedule, options, query, silent, _refusal(schedule, wanted))
+
+
+def _refusal(schedule: Schedule, move: Move | None) -> str:
+    server, moment = schedule.server, now()
+    if move is None or server is None:
+        return ""
+    mine = (host.service for host in schedule.hosts if host.host == server.host)
+    found = {service.is_up(moment) for service in mine if service}
+    return refusal(move, server, host_up=found.pop() if len(found) == 1 else None)
 
 
 def _ports(
@@ -161,8 +178,12 @@ def _ports(
     return neutron.ports(devices=[server.uuid])
 
 
-def _moved(schedule: Schedule, move: Move, options: SchedulerOptions) -> Schedule:
-    if schedule.server is None or schedule.server.vm_state == "deleted":
+def _of_move(schedule: Schedule, move: Move, options: SchedulerOptions) -> Schedule:
+    if schedule.server is None and schedule.silent:
+        raise Unreachable(", ".join(schedule.silent), "the server may be there")
+    if schedule.server is None:
+        raise ServerRefused(f"{schedule.request.instance} cannot move: {_NOWHERE}")
+    if schedule.server.vm_state == "deleted":
         raise ServerRefused(f"{schedule.request.instance} is deleted, so it cannot move")
     try:
         request = moved(schedule.request, move, schedule.server, options)
@@ -197,6 +218,6 @@ def _changed(schedule: Schedule, since: datetime, writes: Writes) -> str:
 
 
 def _introduced(server: ScheduledServer) -> str:
-    where = f" on {server.host}" if server.host else ""
+    where = f" on {server.host}" if server.host and server.vm_state != "deleted" else ""
     fault = f": {server.fault!r} at {server.fault_at}" if server.fault else ""
     return f"{server.name or server.uuid} is {server.vm_state}{where}{fault}"

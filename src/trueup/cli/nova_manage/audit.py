@@ -28,7 +28,6 @@ from trueup.reconcile.plan import LimitExceeded, Plan, refuse_too_large
 from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.runs.journal import Outcome
 from trueup.reconcile.steps import State, held_in
-from trueup.reconcile.verdicts import LeftAlone, Unchecked
 from trueup.reconcile.wording import counted
 
 RELEASED = frozenset(
@@ -173,12 +172,12 @@ def _tell_gaps(first: Observation, job: Job) -> bool:
     for status in coverage.damaged:
         words = f"{counted(status.lost_rows, 'row')} cannot be read"
         job.note(f"{status.source}: {words}. What they may say is left alone.")
-    kept: list[LeftAlone | Unchecked]
-    kept = [row for row in first.audit.left_alone if row.subject.uuid in facts.consumers]
-    unchecked = [row for row in first.audit.unchecked if row.subject.uuid in facts.consumers]
+    rows = [(row.subject.uuid, row.reason) for row in first.audit.left_alone]
+    rows += [(row.subject.uuid, row.reason) for row in first.audit.unchecked]
+    for uuid, reason in sorted(row for row in rows if row[0] in facts.consumers):
+        job.note(f"{uuid} keeps what it holds: {in_words(reason)}.")
     hosts = [row for row in first.audit.unchecked if row.subject.kind == "host"]
-    for row in sorted([*kept, *unchecked], key=lambda row: row.subject.uuid):
-        job.note(f"{row.subject.uuid} keeps what it holds: {in_words(row.reason)}.")
     for host in hosts:
         job.note(f"{host.subject}: {in_words(host.reason)}.")
-    return bool(unchecked or hosts) or not coverage.complete
+    unchecked = any(row.subject.uuid in facts.consumers for row in first.audit.unchecked)
+    return unchecked or bool(hosts) or not coverage.complete

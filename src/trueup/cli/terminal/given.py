@@ -62,10 +62,10 @@ def complete(command: str, folder: Path | None = None) -> str:
 
 def _words(option: str, value: object) -> Iterator[str]:
     """An option as it is typed."""
-    for one in value if isinstance(value, list) else [value]:
-        if one is None or one is False:
+    for typed in value if isinstance(value, list) else [value]:
+        if typed is None or typed is False:
             continue
         yield option
-        if one is not True:
-            text = "=".join(map(str, one)) if isinstance(one, tuple) else str(one)
+        if typed is not True:
+            text = "=".join(map(str, typed)) if isinstance(typed, tuple) else str(typed)
             yield _PASSWORD.sub(r"://\1:***@", text)

@@ -29,7 +29,7 @@ def api_rows(blueprint: Blueprint, cell_url: Callable[[str], str]) -> Rows:
         tables.INSTANCE_MAPPINGS: _instance_mappings(blueprint),
         tables.BUILD_REQUESTS: _build_requests(blueprint),
         tables.REQUEST_SPECS: _request_specs(blueprint),
-        tables.FLAVORS: [made | _flavor(one) for one in FLAVORS],
+        tables.FLAVORS: [made | _flavor(flavor) for flavor in FLAVORS],
         tables.AGGREGATES: [
             made | {"id": aggregate.number, "uuid": aggregate.uuid, "name": aggregate.name}
             for aggregate in blueprint.aggregates

@@ -133,7 +133,7 @@ def chosen(facts: Facts, selection: Selection) -> Facts:
     # If a host cannot be judged, neither can its instances, and the audit has to say so.
     hosts = places | hosts_of(facts, kept)
     near = hosts | hosts_of_moves(facts, kept) | selection.hypervisors
-    judged = _judged(facts, selection, kept)
+    judged = _subjects_judged(facts, selection, kept)
     asked = near | hosts_left(facts, kept)
     providers = within_trees(facts.providers, _roots(facts, selection, kept, near))
     return replace(
@@ -177,7 +177,7 @@ def _asked_of(facts: Facts, hosts: frozenset[str]) -> frozenset[str] | None:
     return None if every is None else every & hosts
 
 
-def _judged(facts: Facts, selection: Selection, kept: frozenset[str]) -> frozenset[str]:
+def _subjects_judged(facts: Facts, selection: Selection, kept: frozenset[str]) -> frozenset[str]:
     """The providers and compute nodes that are judged: those of the selected places.
 
     For all others, not every consumer was read. Also the tables in which rows of these consumers
@@ -227,12 +227,12 @@ def subjects(facts: Facts, selection: Selection) -> frozenset[str]:
         _by_project(selection),
     )
     everybody = facts.consumers.keys() | facts.alive.keys() | facts.deleted.keys()
-    # Nova may map an instance of which no cell has a row.
+    # Nova may map an instance that has no row in any cell.
     everybody |= facts.mappings.keys() & selection.uuids
     return frozenset(
         uuid
         for uuid in everybody
-        if all(side(uuid, _rows_of(facts, uuid), _held(facts, uuid)) for side in sides)
+        if all(side(uuid, _rows_of(facts, uuid), facts.consumers.get(uuid, {})) for side in sides)
     )
 
 
@@ -326,10 +326,6 @@ def nodes_selected(facts: Facts, selection: Selection) -> tuple[ComputeNode, ...
         return ()
     cells = cells_selected(facts.cells, selection)
     return tuple(row for row in facts.compute_nodes if row.cell in cells)
-
-
-def _held(facts: Facts, uuid: str) -> Amounts:
-    return facts.consumers.get(uuid, {})
 
 
 def _refuse_unknown(facts: Facts, selection: Selection) -> None:

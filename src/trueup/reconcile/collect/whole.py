@@ -81,7 +81,7 @@ def _look_up_unknown(cloud: Cloud, cells: Cells, ledger: Ledger, guests: frozens
     """
     asked = frozenset[str]()
     wanted = ledger.consumers.keys() | guests
-    while unknown := (wanted | _moved(cells, ledger)) - _known(cells) - asked:
+    while unknown := (wanted | _instances_of_moves(cells, ledger)) - _known(cells) - asked:
         cells.ask(bound(cloud.nova.lookup, uuids=unknown))
         asked |= unknown
 
@@ -92,7 +92,7 @@ def _known(cells: Cells) -> frozenset[str]:
     return frozenset(instances | {row.uuid for reply in cells.contents for row in reply.migrations})
 
 
-def _moved(cells: Cells, ledger: Ledger) -> frozenset[str]:
+def _instances_of_moves(cells: Cells, ledger: Ledger) -> frozenset[str]:
     """The instances of migrations that have allocations."""
     moves = (row for reply in cells.contents for row in reply.migrations)
     return frozenset(row.instance for row in moves if row.uuid in ledger.consumers)

@@ -72,7 +72,7 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
 
 def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     """Set or remove the trait as the service record says, if nova-compute is down."""
-    node, provider = _of(finding, facts)
+    node, provider = _node_and_provider(finding, facts)
     service = service_of(node, facts)
     if service is None or provider.traits is None:
         return because("service-not-read")
@@ -106,6 +106,6 @@ def _sets_it(service: ComputeService, traits: frozenset[str]) -> bool:
     return bool(traits & {NODE_TRAIT, DISABLED_TRAIT})
 
 
-def _of(finding: Finding, facts: Facts) -> tuple[ComputeNode, Provider]:
+def _node_and_provider(finding: Finding, facts: Facts) -> tuple[ComputeNode, Provider]:
     [node] = facts.nodes_by_uuid[finding.subject.uuid]
     return node, facts.providers[finding.subject.uuid]

@@ -97,7 +97,7 @@ class ExpectedAllocation(msgspec.Struct, frozen=True):
 
     def of(self, share: Share) -> "ExpectedAllocation":
         """One share of it. Amounts of other services belong to the share of devices."""
-        return ExpectedAllocation(self.consumer, tuple(_of(share, self.parts)))
+        return ExpectedAllocation(self.consumer, tuple(_parts_of(share, self.parts)))
 
     @property
     def providers(self) -> frozenset[str]:
@@ -117,7 +117,7 @@ def _sum(one: Mapping[str, int], other: Mapping[str, int]) -> Mapping[str, int]:
     return {**one, **{name: one.get(name, 0) + amount for name, amount in other.items()}}
 
 
-def _of(share: Share, parts: tuple[ExpectedPart, ...]) -> Iterator[ExpectedPart]:
+def _parts_of(share: Share, parts: tuple[ExpectedPart, ...]) -> Iterator[ExpectedPart]:
     for part in parts:
         match part:
             case Unknown(_, shares):

@@ -15,7 +15,7 @@ SERVICE_DOWN_AFTER = timedelta(seconds=60)
 def as_compared(name: str) -> str:
     """A name as databases on MySQL compare it: without case, accents, and spaces at its end."""
     if not name.isascii():
-        name = "".join(one for one in normalize("NFD", name) if not combining(one))
+        name = "".join(char for char in normalize("NFD", name) if not combining(char))
     return name.rstrip(" ").casefold()
 
 

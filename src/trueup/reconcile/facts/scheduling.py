@@ -129,5 +129,6 @@ class ScheduledServer:
     cell: str
     host: str | None
     vm_state: str
+    task_state: str = ""
     fault: str = ""
     fault_at: datetime | None = None

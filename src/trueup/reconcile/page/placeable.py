@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many more servers fit, as values to show: whoever makes a page hands them in."""
+"""How many more servers fit, as values to show: the command that makes a page gives them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

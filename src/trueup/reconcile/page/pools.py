@@ -45,13 +45,13 @@ def shared_pools(
             name=pool.name,
             tree=pool.root if pool.root in splits else "",
             splits=splits.get(pool.uuid),
-            held=_held(pool.uuid, known, facts),
+            held=_held_of_pool(pool.uuid, known, facts),
         )
         for pool in pools
     )
 
 
-def _held(pool: str, consumers: Iterable[str], facts: Facts) -> dict[str, int]:
+def _held_of_pool(pool: str, consumers: Iterable[str], facts: Facts) -> dict[str, int]:
     total: Counter[str] = Counter()
     for consumer in consumers:
         total.update(facts.consumers.get(consumer, {}).get(pool, {}))

@@ -35,7 +35,7 @@ class Event:
 class Timeline:
     """What happened to this cloud, the newest first; `foreign` is how many runs are of others.
 
-    `unresolved` are the runs with steps of which it is not known whether they were written.
+    `unresolved` are the runs with steps that may or may not have been written.
     """
 
     events: tuple[Event, ...]
@@ -83,7 +83,7 @@ def _events(journal: Journal) -> Iterator[Event]:
         yield Event(plan.first_at, "audit", f"first observation of plan {name}")
         yield Event(plan.made_at, "plan", f"plan {name}: {steps}")
     kind: EventKind = "undo" if plan.undoes else "run"
-    by = ", ".join(dict.fromkeys(one.account for one in journal.origins))
+    by = ", ".join(dict.fromkeys(origin.account for origin in journal.origins))
     results = Counter(step_result(step, journal) for step in plan.steps)
     ended = ", ".join(f"{results[name]} {name}" for name in _RESULTS if results[name])
     undoes = f"takes back {plan.undoes}: " if plan.undoes else ""

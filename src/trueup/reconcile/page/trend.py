@@ -42,7 +42,7 @@ class Trend:
 
 
 def trends(past: Sequence[PastCount]) -> tuple[Trend, ...]:
-    """Of the flavors of the last count, those of which fewest will fit; at most twelve."""
+    """The flavors of the last count that will fit least often; at most twelve."""
     if not past:
         return ()
     lines = [_Line.of(flavor, past) for flavor in past[-1].fits]

@@ -62,12 +62,13 @@ def terms_of(policies: Sequence[InForce]) -> Terms:
     """
     if not policies:
         raise NotAutomatic(because("repair-without-policy"))
-    for one in policies:
-        if one.policy.automatic is None:
-            raise NotAutomatic(because("repair-not-in-policy", policy=one.path))
-        if persons := one.policy.approval.required:
-            raise NotAutomatic(because("repair-needs-approval", policy=one.path, persons=persons))
-    budgets = [one.policy.automatic for one in policies if one.policy.automatic]
+    budgets = []
+    for named in policies:
+        if (budget := named.policy.automatic) is None:
+            raise NotAutomatic(because("repair-not-in-policy", policy=named.path))
+        if persons := named.policy.approval.required:
+            raise NotAutomatic(because("repair-needs-approval", policy=named.path, persons=persons))
+        budgets.append(budget)
     return Terms(
         rounds=max(budget.rounds for budget in budgets),
         per_hour=min(budget.subjects_per_hour for budget in budgets),

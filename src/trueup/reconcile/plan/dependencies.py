@@ -47,7 +47,7 @@ def after_release(removals: Sequence[Step], others: Iterable[Step], facts: Facts
         needs = list(step.needs)
         for consumer in facts.consumers_of.get(provider, ()):
             release = releasing.get(consumer)
-            if release is None or not _releases(release, consumer, provider):
+            if release is None or not release.takes_all(consumer, (provider,)):
                 name = facts.provider_names.get(provider, provider)
                 reason = because(
                     "provider-in-use", _first(provider, facts), consumer=consumer, provider=name
@@ -70,15 +70,6 @@ def _first(provider: str, facts: Facts) -> Reason:
     if living:
         return because("repair-or-merge", root=root, node=living[0].uuid)
     return because("repair-or-retire", host=host)
-
-
-def _releases(step: Step, consumer: str, provider: str) -> bool:
-    for change in step.changes:
-        after = held_in(change.after)
-        if consumer in after:
-            held = after[consumer]
-            return held is None or provider not in held.amounts
-    return False
 
 
 def after_domain_removal(

@@ -136,7 +136,7 @@ class _Room:
         return not self._missing(_total_growth(steps), _altered(steps))
 
     def lacks(self, step: Step) -> Resource | None:
-        """A resource of which too little is free for a step; None if it has room."""
+        """A resource that is short for a step; None if the step has room."""
         return next(iter(self._missing(step_growth(step), _altered([step]))), None)
 
     def lacking(self, step: Step) -> Reason | None:

@@ -1,19 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plan: confirmed findings → ordered, guarded steps, complete in themselves. Pure."""
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-
-import msgspec
 
 from trueup.reconcile.audit import Confirmed
 from trueup.reconcile.collect.selection import EVERYTHING, Selection
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import DomainRecord, Facts, Holding
 from trueup.reconcile.plan.dependencies import (
-    Arranged,
     after_domain_removal,
     after_release,
     removed_by,
@@ -21,7 +17,7 @@ from trueup.reconcile.plan.dependencies import (
 from trueup.reconcile.plan.order import Effect, ordered
 from trueup.reconcile.plan.policy import Decision
 from trueup.reconcile.reasons import Reason, because
-from trueup.reconcile.steps import Step, VersionIs, held_in, parts_of
+from trueup.reconcile.steps import Step, VersionIs, digest_of, held_in, parts_of
 from trueup.reconcile.verdicts import CONSUMERS, AuditOptions, Finding
 
 FORMAT = 1
@@ -137,8 +133,7 @@ class Plan:
     @property
     def digest(self) -> str:
         """A digest of the whole content."""
-        content = msgspec.json.encode(self, order="deterministic")
-        return hashlib.sha256(content).hexdigest()
+        return digest_of(self)
 
     @property
     def id(self) -> str:
@@ -205,13 +200,11 @@ def proposed(
     facts: Facts,
     remedy_of: Remedy = remedy_of_defect,
     unread: Mapping[str, str] = _NOTHING_UNREAD,
-    domains_read: bool = True,
 ) -> Proposal:
     """The steps for all these findings together, in order, and the declined findings.
 
     Remedies may conflict, and a step may need another step. So both plans and forecasts of plans
-    call this function. Unless `domains_read`, the definitions of domains were not read, and the
-    steps' need of them is not known yet.
+    call this function.
     """
     planned: dict[str, Finding] = {}
     found: list[Finding] = []
@@ -230,7 +223,7 @@ def proposed(
     removing = [step for step in steps if removed_by(step)]
     kept = {row.finding.subject.uuid: row.reason for row in declined}
     rest = tuple(step for step in steps if step not in removing)
-    others = after_domain_removal(rest, facts, kept) if domains_read else Arranged(rest, ())
+    others = after_domain_removal(rest, facts, kept)
     order = ordered(others.steps, facts)
     removals = after_release(removing, order.steps, facts)
     not_possible = (*others.in_use, *order.without_room, *removals.in_use)

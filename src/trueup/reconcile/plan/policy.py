@@ -194,7 +194,9 @@ class Policy(Part, frozen=True):
 
 
 def _matches(patterns: Names, name: str | None) -> bool:
-    return not patterns or (name is not None and any(fnmatchcase(name, one) for one in patterns))
+    if not patterns:
+        return True
+    return name is not None and any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def _utc(moment: datetime) -> datetime:

@@ -43,10 +43,10 @@ def _changes(step: Step, names: Mapping[str, str]) -> Iterator[str]:
                 if parent != above:
                     yield f"put {name} below {names.get(above or '', above)}"
             case Tree(), _, _:
-                yield _moved(change, names)
+                yield _of_tree(change, names)
 
 
-def _moved(change: Change, names: Mapping[str, str]) -> str:
+def _of_tree(change: Change, names: Mapping[str, str]) -> str:
     assert isinstance(change.target, Tree)
     places = " and ".join(dict.fromkeys(names.get(uuid, uuid) for uuid in change.target.providers))
     who = counted(len(change.target.consumers), "consumer")

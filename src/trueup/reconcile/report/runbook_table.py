@@ -34,8 +34,14 @@ def runbook_table(view: RunbookView) -> Table:
     """Rows of the preflight, the steps and the verification."""
     checks = view.prepared.checks if view.prepared else ()
     rows: list[tuple[Cell, ...]] = [
-        (one.part, one.subject, in_words(one.found), one.outlook.value, in_words(one.then))
-        for one in checks
+        (
+            check.part,
+            check.subject,
+            in_words(check.found),
+            check.outlook.value,
+            in_words(check.then),
+        )
+        for check in checks
     ]
     rows += [tuple(row.values()) for row in _steps(view)]
     rows += [("verified", "", left, "left", "run this again") for left in view.left or ()]

@@ -113,13 +113,13 @@ def _run_row(journal: Journal | Unreadable) -> tuple[Cell, ...]:
     if isinstance(journal, Unreadable):
         return journal.run, *([""] * 10), f"cannot be read: {journal.reason}", "", ""
     steps, origin = journal.plan.steps, journal.origin
-    approvals = (approval.by for one in journal.origins for approval in one.approvals)
+    approvals = (approval.by for origin in journal.origins for approval in origin.approvals)
     results = Counter(step_result(step, journal) for step in steps)
     counts = (results[name] for name in ("done", "refused", "unknown", "open", "taken back"))
     return (
         journal.run,
         _moment(journal.began_at),
-        ", ".join(dict.fromkeys(one.account for one in journal.origins)),
+        ", ".join(dict.fromkeys(origin.account for origin in journal.origins)),
         origin.endpoint,
         journal.plan.undoes or "",
         len(steps),

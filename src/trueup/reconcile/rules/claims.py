@@ -347,7 +347,9 @@ def _unconfirmed(
         if facts.has(OLD_FLAVORS):
             return NotCertain(instance, reason, of_instance=True)
         return Moving(instance, reason)
-    return Moving(instance, because("move-status", **move))
+    if not all(roots):
+        return Moving(instance, because("move-status", **move))
+    return Moving(instance, because("waits-for-confirmation", **move))
 
 
 def _kind(claim: OnHost, facts: Facts) -> type[OnHost]:

@@ -76,7 +76,7 @@ _CANCELLED = EndOfMove(
     Says.NOTHING, "the source sets it if the move did not begin or was rolled back"
 )
 _STATE_KEPT = EndOfMove(Says.NOTHING, "Nova kept the state: it was rolled back, or had not begun")
-_POST_FAILED = EndOfMove(Says.OPEN, "it is also set if the last steps fail after the guest left")
+_POST_FAILED = EndOfMove(Says.OPEN, "also set if the last steps fail after the guest has left")
 _WRITTEN_LATE = EndOfMove(Says.HERE, "Nova writes the target only once the guest runs there")
 _COMPLETED = EndOfMove(Says.HERE, "the last step of the move")
 _HOST_NOT_WRITTEN = EndOfMove(

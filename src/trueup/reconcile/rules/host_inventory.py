@@ -11,7 +11,7 @@ _MIB_IN_GIB = 1024
 
 
 def inventories_of(found: Hardware, defaults: HostDefaults) -> dict[str, Inventory]:
-    """The inventories of a host; a class of which it has nothing is left out."""
+    """The inventories of a host, without classes whose total is zero."""
     disk_reserved = -(-defaults.reserved_host_disk_mb // _MIB_IN_GIB)
     rows = {
         "VCPU": (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Residence: the provider of which an instance should hold resources, or why there is none.
+"""Residence: the provider whose resources an instance should hold, or why there is none.
 
 Pure rules over facts, shared by the defects so that all of them leave the same instances alone.
 """

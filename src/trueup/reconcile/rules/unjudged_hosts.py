@@ -70,7 +70,7 @@ def providers_of_nobody(facts: Facts) -> Iterator[Unchecked | LeftAlone]:
         subject = Subject("provider", root.uuid)
         served = facts.once(_hosts_of_services).get(as_compared(root.name))
         if isinstance(fate, Stranger) and served:
-            # SAFETY: whoever deletes it takes it from a host that may run guests.
+            # SAFETY: its deletion would take it from a host that may run guests.
             yield Unchecked(subject, root.name, because("provider-of-known-service", host=served))
         elif isinstance(fate, Stranger) and is_bare_metal_provider(root, facts) and fate.of_nova:
             yield Unchecked(subject, root.name, because("metal-of-nobody", node=root.uuid))

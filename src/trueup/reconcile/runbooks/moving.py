@@ -85,7 +85,8 @@ def moved_at_once(
         Tree(tuple(move.before), consumers),
         TreeContents(before, {consumer: row.allocations for consumer, row in held.items()}),
         TreeContents(
-            after, {consumer: _moved(row.allocations, move) for consumer, row in held.items()}
+            after,
+            {consumer: _allocations_after(row.allocations, move) for consumer, row in held.items()},
         ),
         {uuid: digest(Inventories(rows)) for uuid, rows in before.items()}
         | {consumer: row.generation for consumer, row in held.items()},
@@ -115,7 +116,7 @@ def moved_amounts(amounts: Amounts, moved: Mapping[str, str]) -> Amounts:
     return after
 
 
-def _moved(held: Allocations | None, move: TreeMove) -> Allocations | None:
+def _allocations_after(held: Allocations | None, move: TreeMove) -> Allocations | None:
     return replace(held, amounts=moved_amounts(held.amounts, move.moved)) if held else None
 
 

@@ -115,7 +115,9 @@ def rebuilt(
     known = replace(
         facts,
         providers=providers,
-        consumers={consumer: _moved(held, moved) for consumer, held in facts.consumers.items()},
+        consumers={
+            consumer: _amounts_after(held, moved) for consumer, held in facts.consumers.items()
+        },
     )
     seen = observation(known, options)
     reasons: dict[str, Reason] = {}
@@ -347,7 +349,7 @@ def _sharing(providers: Mapping[str, Provider]) -> dict[str, Provider]:
     return with_sharing(providers.values(), members_of_sharing(sharing, aggregates))
 
 
-def _moved(held: Amounts, moved: Mapping[str, str]) -> Amounts:
+def _amounts_after(held: Amounts, moved: Mapping[str, str]) -> Amounts:
     return {moved.get(uuid, uuid): row for uuid, row in held.items()}
 
 

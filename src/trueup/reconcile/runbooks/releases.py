@@ -5,7 +5,7 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
 from trueup.reconcile.plan import Plan
-from trueup.reconcile.steps import Step, held_in
+from trueup.reconcile.steps import Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ def releases_of(plan: Plan, consumers: Iterable[str], providers: Container[str])
         consumer: step
         for step in plan.steps
         for consumer in step.consumers
-        if _releases(step, consumer, providers)
+        if step.takes_all(consumer, providers)
     }
     found = {consumer: releasing[consumer] for consumer in consumers if consumer in releasing}
     wanted: set[str] = set()
@@ -34,9 +34,3 @@ def releases_of(plan: Plan, consumers: Iterable[str], providers: Container[str])
             wanted.add(step_id)
             waiting += by_id[step_id].needs
     return Releases(tuple(step for step in plan.steps if step.id in wanted), found)
-
-
-def _releases(step: Step, consumer: str, providers: Container[str]) -> bool:
-    states = (held_in(change.after) for change in step.changes)
-    held = next((state[consumer] for state in states if consumer in state), None)
-    return held is None or not any(uuid in providers for uuid in held.amounts)

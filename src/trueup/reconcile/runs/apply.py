@@ -185,7 +185,9 @@ def _attempt(step: Step, cloud: Cloud, journal: Journal, sent: bool) -> Ended:
         foreign = [change for change, fate in _with(step, fates) if fate is Fate.FOREIGN]
     else:
         foreign = [change for change, fate in _with(step, fates) if fate is not Fate.UNWRITTEN]
-    reasons = [reason for change in foreign for reason in _moved(change, found[change_key(change)])]
+    reasons = [
+        reason for change in foreign for reason in _differences(change, found[change_key(change)])
+    ]
     reasons += [reason for guard in step.guards for reason in broken(guard, cloud)]
     if reason := together(reasons):
         if begun and Fate.WRITTEN in fates:
@@ -220,7 +222,7 @@ def _with(step: Step, fates: Sequence[Fate]) -> Iterator[tuple[Change, Fate]]:
     yield from zip(step.changes, fates, strict=True)
 
 
-def _moved(change: Change, found: Found) -> Iterator[Reason]:
+def _differences(change: Change, found: Found) -> Iterator[Reason]:
     """Why a target is not as it was planned."""
     noun = changes.noun(change)
     if found.state == change.after != change.before:

@@ -83,7 +83,7 @@ def approve(plan: Plan, path: Path, key: Path) -> Signed:
     ran = keygen("sign", "-f", str(key), "-n", NAMESPACE, text=_message(plan))
     if ran.returncode or not _SIGNATURE.fullmatch(ran.stdout):
         raise KeygenFailed(words_of(ran))
-    kept = "".join(_ended(one) for one in signed(plan, path).signatures)
+    kept = "".join(_ended(signature) for signature in signed(plan, path).signatures)
     files.write(beside(path), (kept + _ended(ran.stdout)).encode(), like=path)
     return Signed(plan, (ran.stdout,))
 
@@ -93,8 +93,8 @@ def approvals_of(
 ) -> tuple[Approval, ...]:
     """The approvals of a plan by persons who do not apply it; each person and key counts once.
 
-    One person is who has one account, under any principal and with any key. A key with several
-    principals has the accounts of all of them.
+    All who share an account are one person, under any principal and with any key. A key with
+    several principals has the accounts of all of them.
 
     Raises NotApproved, KeygenFailed, ApprovalFileUnreadable.
     """
@@ -102,7 +102,7 @@ def approvals_of(
     approvers = [each for each in found if isinstance(each, _Approver)]
     refused = [each for each in found if isinstance(each, Reason)]
     every = tuple(person.approval for person in _persons(approvers))
-    # SAFETY: whoever has a revoked key has signed exactly this plan, so it is not to be trusted.
+    # SAFETY: the holder of a revoked key has signed exactly this plan: it is not to be trusted.
     revoked = any(reason.name == "approval-revoked" for reason in refused)
     if len(every) < needed or revoked:
         raise NotApproved(needed, every, tuple(refused))
@@ -144,7 +144,7 @@ def _judged(
 
 
 def own_accounts() -> frozenset[str]:
-    """The accounts of whoever runs this program: of the process, and of the one who called sudo."""
+    """The accounts that run this program: that of the process, and that of the caller of sudo."""
     # SAFETY: whatever the account is; a wrong name here lets fewer approve, and never more.
     names = {user_name(), os.environ.get("SUDO_USER", "")}
     with suppress(KeyError):
@@ -154,7 +154,7 @@ def own_accounts() -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Approver:
-    """Whoever made a signature that counts, with the accounts of all principals of the key."""
+    """The maker of a signature that counts, with the accounts of all principals of the key."""
 
     approval: Approval
     accounts: frozenset[str]
@@ -163,9 +163,9 @@ class _Approver:
 def _persons(approvers: Iterable[_Approver]) -> list[_Approver]:
     """Those who share an account, also through others, are one person. The first approval stays."""
     persons: list[_Approver] = []
-    for one in approvers:
-        same = [each for each in persons if each.accounts & one.accounts] or [one]
-        accounts = one.accounts.union(*(each.accounts for each in same))
+    for approver in approvers:
+        same = [each for each in persons if each.accounts & approver.accounts] or [approver]
+        accounts = approver.accounts.union(*(each.accounts for each in same))
         person = _Approver(same[0].approval, accounts)
         at = persons.index(same[0]) if same[0] in persons else len(persons)
         persons[at : at + 1] = [person]

@@ -41,7 +41,7 @@ def create_together(steps: Sequence[Step], cloud: Cloud, journal: Journal) -> Cr
         return Created()
     journal.intend(*ready)
     reply = _reply(ready, cloud)
-    ended = _accepted(ready, reply) if reply.accepted else _judged(ready, reply, cloud)
+    ended = _accepted(ready, reply) if reply.accepted else _not_accepted(ready, reply, cloud)
     journal.record(*(attempt.outcome for attempt in ended.values()))
     if any(attempt.stop for attempt in ended.values()):
         return Created(ended)
@@ -87,7 +87,7 @@ def _accepted(steps: Sequence[Step], reply: Reply) -> dict[str, Ended]:
     return ended
 
 
-def _judged(steps: Sequence[Step], reply: Reply, cloud: Cloud) -> dict[str, Ended]:
+def _not_accepted(steps: Sequence[Step], reply: Reply, cloud: Cloud) -> dict[str, Ended]:
     """How each step of a request that was not accepted ended, by the state of its target.
 
     SAFETY: as with a single step, a refused request may have been carried out.

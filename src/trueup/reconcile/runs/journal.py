@@ -191,13 +191,13 @@ class Journal:
 
     @property
     def origins(self) -> tuple[Origin, ...]:
-        """Who began it, and whoever went on with it, in order."""
+        """Who began it, and who went on with it, in order."""
         return tuple(self._origins)
 
     @property
     def unattended(self) -> bool:
         """Whether it was begun, or went on, without a person."""
-        return any(one.unattended for one in self._origins)
+        return any(origin.unattended for origin in self._origins)
 
     @property
     def digests(self) -> tuple[str, ...]:

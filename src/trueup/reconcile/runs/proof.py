@@ -175,8 +175,8 @@ def received_in(path: Path) -> Received:
                 told = msgspec.convert(document, _Told)
                 lines = found.setdefault(told.run, {})
                 known = lines.get(told.journal.line, frozenset())
-                # SAFETY: a later message does not replace an earlier one, or whoever cuts off the
-                # end of a journal and goes on with the run would hide it.
+                # SAFETY: a later message does not replace an earlier one: it would hide that the
+                # end of the journal was cut off before the run went on.
                 lines[told.journal.line] = known | {told.journal.digest}
     return found
 

@@ -14,7 +14,7 @@ from trueup.reconcile.runs.journal import Journal, StepOutcome, done_by_reason
 from trueup.reconcile.runs.runs import observer_of
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.steps import Step
-from trueup.reconcile.verdicts import Finding
+from trueup.reconcile.verdicts import Finding, LeftAlone
 from trueup.reconcile.verdicts.verified import State, Verified
 
 
@@ -38,7 +38,7 @@ def verified(
     ids were `known` before the run are no news.
     """
     found = {row.id for row in seen.every_finding}
-    undecided = {row.subject: row.reason for row in seen.left_alone}
+    undecided = {row.subject: row.reason for row in seen.left_alone if not _waits_rightly(row)}
     undecided |= {row.subject: row.reason for row in seen.unchecked}
     missing = together(
         because("source-says", source=status.source, error=status.reason)
@@ -61,6 +61,12 @@ def verified(
             yield Verified(finding, State.GONE)
 
 
+def _waits_rightly(row: LeftAlone) -> bool:
+    """Whether all of it was judged: its move waits for its owner, and its claims are right."""
+    names = (row.reason.name, *(cause.name for cause in row.reason.causes))
+    return "waits-for-confirmation" in names
+
+
 def verify(
     plan: Plan, findings: Sequence[Finding], steps: Iterable[Step], cloud: Cloud, progress: Progress
 ) -> list[Verified]:
@@ -71,7 +77,7 @@ def verify(
     if not findings:
         return []
     observer = observer_of(plan, findings, cloud, progress)
-    known = {row.id for row in (*plan.findings, *(one.finding for one in plan.declined))}
+    known = {row.id for row in (*plan.findings, *(declined.finding for declined in plan.declined))}
     by_reason: dict[str, list[Step]] = {}
     for step in steps:
         for reason in step.because:

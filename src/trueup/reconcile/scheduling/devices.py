@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do the free PCI devices of a host suffice for a request? Pure.
+"""Whether the free PCI devices of a host suffice for a request. Pure.
 
 PARITY: as `nova.pci.stats.PciDeviceStats.support_requests` decides.
 """
@@ -55,7 +55,7 @@ def _usable(
     ]
     found = [pool for pool in pools if any(_matches(pool, spec) for spec in specs)]
     found = _near(request, found, near, cells)
-    # Devices of these kinds are only for those who ask for them.
+    # Devices of these kinds are only for requests that name the kind.
     for kind in ("type-PF", "vdpa"):
         if not any(spec.get("dev_type") == kind for spec in request.specs):
             found = [pool for pool in found if pool.get("dev_type") != kind]

@@ -18,8 +18,8 @@ class FilterStep:
     """A filter of Nova's, how many hosts it left, and what the hosts lack that it left out.
 
     `nearest` are a few of these, by name, with the fewest filters against them first.
-    `left_without` is how many hosts all other filters leave. `open` says why it is not known of
-    some hosts whether they pass, and of how many: they count as left.
+    `left_without` is how many hosts all other filters leave. `open` has the reasons why some hosts
+    could not be judged, each with the number of these hosts: they count as left.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Filtered:
 
     @property
     def not_judged(self) -> tuple[FilterStep, ...]:
-        """The steps that let hosts pass of which it is not known."""
+        """The steps that let hosts pass without judging them."""
         return tuple(step for step in self.steps if step.open)
 
 

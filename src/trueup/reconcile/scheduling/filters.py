@@ -121,7 +121,9 @@ def _aggregate_owner(request: ScheduleRequest, host: SchedulerHost, _: Scheduler
     found = words(host).items()
     owners = {value for key, allowed in found if key.startswith(_OWNER_KEY) for value in allowed}
     return (
-        "an aggregate is of other projects" if owners - {request.project} == owners != set() else ""
+        "an aggregate is for other projects"
+        if owners - {request.project} == owners != set()
+        else ""
     )
 
 
@@ -220,7 +222,7 @@ def _devices_near(
     cells = (host.numa.cells if host.numa else None) or ()
     if not options.pci_in_placement or all(row.alias is None for row in request.devices):
         return devices_lack(request.devices, host.pools, near, cells)
-    # Each comes from the provider that Placement chose: it cannot use more than all of them.
+    # Placement chose the provider of each: no request can use more than all free devices.
     lacks = (devices_lack([row], host.pools, near, cells) for row in request.devices)
     return next(filter(None, lacks), Open(_MAPPING))
 

@@ -33,7 +33,7 @@ def unsupported(image: Mapping[str, str], host: SchedulerHost, default_architect
     if not wanted:
         return ""
     if not host.supported:
-        return "says nothing of what it supports"
+        return "does not report what it supports"
     if not any(all(value in row for value in wanted) for row in host.supported):
         known = "; ".join(" ".join(row) for row in host.supported)
         return f"supports {known}, not {' '.join(wanted)}"

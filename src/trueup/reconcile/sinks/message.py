@@ -33,7 +33,7 @@ class Message:
 def in_time(carry: Callable[[], str], seconds: float) -> str:
     """What `carry` returns, or that it did not end; it is then left to the end of the process.
 
-    SAFETY: whoever gets a message may answer byte by byte, or not at all, and never end.
+    SAFETY: a receiver may answer byte by byte, or not at all, and never end.
     """
     ended: list[str] = []
 

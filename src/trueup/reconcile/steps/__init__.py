@@ -56,6 +56,7 @@ from trueup.reconcile.steps.targets import (
     Version,
     WholeProvider,
     digest,
+    digest_of,
     held_in,
     parts_of,
 )

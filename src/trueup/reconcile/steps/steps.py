@@ -4,7 +4,7 @@
 A change is (target, before, after, version), and its inverse is a swap.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 import msgspec
 
@@ -17,6 +17,7 @@ from trueup.reconcile.steps.targets import (
     Target,
     Tree,
     Version,
+    held_in,
     parts_of,
 )
 
@@ -52,6 +53,15 @@ class Step(msgspec.Struct, frozen=True):
         return tuple(
             sorted({consumer for change in self.changes for consumer in consumers_in(change)})
         )
+
+    def takes_all(self, consumer: str, providers: Container[str]) -> bool:
+        """Whether a consumer holds nothing of these providers after it, as it says itself."""
+        for change in self.changes:
+            after = held_in(change.after)
+            if consumer in after:
+                held = after[consumer]
+                return held is None or not any(uuid in providers for uuid in held.amounts)
+        return False
 
     @property
     def subjects(self) -> frozenset[str]:

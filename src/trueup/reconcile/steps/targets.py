@@ -172,7 +172,7 @@ class DomainText(msgspec.Struct, frozen=True, tag="domain"):
     @property
     def digest(self) -> str:
         """Its version, because libvirt keeps none."""
-        return sha256(msgspec.json.encode(self)).hexdigest()
+        return digest_of(self)
 
 
 # Resource class → field → value, as in Placement's API (`total`, `allocation_ratio`, ...).
@@ -191,7 +191,7 @@ class ProviderContents(msgspec.Struct, frozen=True, tag="whole-provider"):
     @property
     def digest(self) -> str:
         """Its version. Not the generation: a plan first releases allocations, which raises it."""
-        return sha256(msgspec.json.encode(self, order="deterministic")).hexdigest()
+        return digest_of(self)
 
 
 State = (
@@ -202,7 +202,12 @@ State = (
 
 def digest(state: msgspec.Struct | None) -> str | None:
     """A digest of the state of a target; None: it does not exist."""
-    return None if state is None else sha256(msgspec.json.encode(state)).hexdigest()
+    return None if state is None else digest_of(state)
+
+
+def digest_of(value: object) -> str:
+    """A digest of the content of a value, in whatever order its mappings are."""
+    return sha256(msgspec.json.encode(value, order="deterministic")).hexdigest()
 
 
 def parts_of(target: Target) -> tuple[str, ...]:

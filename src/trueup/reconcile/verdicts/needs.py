@@ -29,7 +29,7 @@ class Need(StrEnum):
 
 
 class Scope(StrEnum):
-    """The facts of which a defect can be judged: a whole cloud, or also a selection."""
+    """What a defect can be judged from: a whole cloud, or also a selection."""
 
     SELECTION = "a selection"
     WHOLE_CLOUD = "a whole cloud"

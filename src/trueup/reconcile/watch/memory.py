@@ -6,7 +6,6 @@ confirmed only if it was there, with the same evidence, for as long as a plan wa
 observations.
 """
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -16,6 +15,7 @@ import msgspec
 
 from trueup.reconcile.audit import Audit
 from trueup.reconcile.page.trend import MONTH, PastCount
+from trueup.reconcile.steps import digest_of
 from trueup.reconcile.verdicts import Finding, Severity
 
 # After more rounds than this, every second round of the older half is forgotten.
@@ -213,7 +213,7 @@ def _recent(
 
 
 def _sighting(row: Finding, before: Sighting | None, now: datetime, returned: int) -> Sighting:
-    evidence = hashlib.sha256(msgspec.json.encode(row)).hexdigest()[:16]
+    evidence = digest_of(row)[:16]
     same = before is not None and before.evidence == evidence
     return Sighting(
         id=row.id,

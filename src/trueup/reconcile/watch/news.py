@@ -103,7 +103,7 @@ def stop_document(stop: Stop, path: str) -> dict[str, Any]:
     return _head("repairs-stopped", stop.at) | {
         "reason": in_words(stop.reason),
         "why": reason_document(stop.reason),
-        "next": [next_command("end the stop, when you have seen to it", f"rm {shlex.quote(path)}")],
+        "next": [next_command("end the stop, when the cause is gone", f"rm {shlex.quote(path)}")],
     }
 
 

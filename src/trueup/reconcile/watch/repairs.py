@@ -69,22 +69,24 @@ class Repairs:
 
     def _spent_within(self, period: timedelta, now: datetime) -> int:
         # SAFETY: what lies ahead counts too, or a clock that is set back would give a new budget.
-        return sum(one.subjects for one in self.spent if now - one.at < period)
+        return sum(spent.subjects for spent in self.spent if now - spent.at < period)
 
     def reserving(self, subjects: int, now: datetime) -> tuple[Spent, ...]:
         """What was spent and still counts, and so many subjects from now on."""
-        return (*(one for one in self.spent if now - one.at < DAY), Spent(now, subjects))
+        return (*(spent for spent in self.spent if now - spent.at < DAY), Spent(now, subjects))
 
     def repairing(self, findings: Iterable[str], now: datetime) -> dict[str, datetime]:
         """What was repaired in the last two weeks, and now."""
-        recent = {one: at for one, at in self.repaired.items() if now - at <= RETURN_AFTER_MAX}
+        recent = {
+            finding: at for finding, at in self.repaired.items() if now - at <= RETURN_AFTER_MAX
+        }
         return recent | dict.fromkeys(findings, now)
 
     def until(self, now: datetime) -> tuple[Spent, ...]:
         """What was spent, where the last run goes on until now: its hour and day begin now."""
         return (
             *self.spent[:-1],
-            *(Spent(max(now, one.at), one.subjects) for one in self.spent[-1:]),
+            *(Spent(max(now, last.at), last.subjects) for last in self.spent[-1:]),
         )
 
 

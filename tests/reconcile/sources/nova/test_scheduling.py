@@ -51,6 +51,19 @@ def test_a_request_with_nothing_but_a_flavor():
     assert not any(asked)
 
 
+@pytest.mark.parametrize(
+    ("spec", "volume_backed"),
+    [
+        ({"is_bfv": False}, False),
+        ({"is_bfv": True, "image": {"nova_object.data": {"id": "i"}}}, True),
+        ({"image": {"nova_object.data": {"id": "i"}}}, False),
+        ({"image": {"nova_object.data": {"properties": None}}}, True),
+    ],
+)
+def test_an_old_request_is_volume_backed_if_its_image_has_no_id(spec, volume_backed):
+    assert request_of("server", {"flavor": FLAVOR} | spec).volume_backed == volume_backed
+
+
 def test_a_request_without_a_flavor_is_none():
     with pytest.raises(LookupError):
         request_of("server", {})

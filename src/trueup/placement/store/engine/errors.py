@@ -115,9 +115,11 @@ _SQLITE_PRIMARY = 0xFF
 STANDBY = "the server is a standby, which has not taken over"
 """The text of the error for a connection that is refused by us."""
 
-# psycopg has no SQLSTATE for a connection that was never made.
+# psycopg has no SQLSTATE for a connection that was never made; 3.2.2 gives no more than the number
+# of getaddrinfo for a host that is not known.
 _CONNECTION_FAILED = (
     STANDBY,
+    "[Errno -",
     "connection failed",
     "connection is bad",
     "connection timeout expired",

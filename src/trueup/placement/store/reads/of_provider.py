@@ -30,7 +30,7 @@ from trueup.placement.store.tables import (
 from trueup.placement.store.tables import traits as all_traits
 
 
-def _of(rows: Any, is_of_provider: ColumnElement[bool], *columns: Any) -> Select[Any]:
+def _generation_with(rows: Any, is_of_provider: ColumnElement[bool], *columns: Any) -> Select[Any]:
     """The generation of a provider joined with its rows, or with NULL if it has none."""
     query = select(providers.c.generation, *columns).select_from(
         providers.outerjoin(rows, is_of_provider)
@@ -40,12 +40,12 @@ def _of(rows: Any, is_of_provider: ColumnElement[bool], *columns: Any) -> Select
 
 def _packed(rows: Any, is_of_provider: ColumnElement[bool], *parts: Any) -> Select[Any]:
     """The generation of a provider with all its rows in one text."""
-    query = _of(rows, is_of_provider, packed_group(*parts))
+    query = _generation_with(rows, is_of_provider, packed_group(*parts))
     return query.group_by(providers.c.id, providers.c.generation)
 
 
 _INVENTORIES = FixedStatement(
-    _of(
+    _generation_with(
         inventories.join(
             resource_classes, inventories.c.resource_class_id == resource_classes.c.id
         ),
@@ -60,7 +60,7 @@ _INVENTORIES = FixedStatement(
     ).order_by(inventories.c.id)
 )
 _USAGES = FixedStatement(
-    _of(
+    _generation_with(
         inventories.join(
             resource_classes, inventories.c.resource_class_id == resource_classes.c.id
         ).outerjoin(
@@ -78,7 +78,7 @@ _USAGES = FixedStatement(
     .order_by(resource_classes.c.id)
 )
 _AGGREGATES = FixedStatement(
-    _of(
+    _generation_with(
         provider_aggregates.join(aggregates, provider_aggregates.c.aggregate_id == aggregates.c.id),
         provider_aggregates.c.resource_provider_id == providers.c.id,
         aggregates.c.uuid,

@@ -86,7 +86,7 @@ def read_api_side(session: Session, source: str, uuid: str) -> ApiSide:
     """The request of an instance, its cell, and all host aggregates. Raises NotARequest."""
     columns = Columns(session, source, tables.LATER)
     mappings = tables.instance_mappings
-    mapped = list(_of(session, columns, mappings, "instance_uuid", [uuid]))
+    mapped = list(_rows_with(session, columns, mappings, "instance_uuid", [uuid]))
     notes = Notes()
     aggregates = host_rows.host_aggregates(
         Reader(tables.aggregates.name, notes),
@@ -109,9 +109,9 @@ def read_flavors_named(session: Session, source: str, name: str) -> list[Flavor]
     rows = {
         row.id: row
         for key in ("flavorid", "name")
-        for row in _of(session, columns, tables.flavors, key, [name])
+        for row in _rows_with(session, columns, tables.flavors, key, [name])
     }
-    specs = _of(session, columns, tables.flavor_extra_specs, "flavor_id", list(rows))
+    specs = _rows_with(session, columns, tables.flavor_extra_specs, "flavor_id", list(rows))
     of_flavor = grouped((row.flavor_id, (row.key, row.value or "")) for row in specs)
     return [flavor_in_row(row, dict(of_flavor.get(number, ()))) for number, row in rows.items()]
 
@@ -120,18 +120,18 @@ def read_cell_side(session: Session, cell: str, source: str, request: ScheduleRe
     """A cell's row of a server, and the hosts of the instances that its request names."""
     columns = Columns(session, source, tables.LATER)
     wanted = sorted(named_instances(request))
-    rows = _of(session, columns, tables.instances, "uuid", wanted)
+    rows = _rows_with(session, columns, tables.instances, "uuid", wanted)
     places = {row.uuid: row.host for row in rows if not row.deleted and row.host}
     return CellSide(_server(session, columns, cell, request.instance), places)
 
 
 def _server(session: Session, columns: Columns, cell: str, uuid: str) -> ScheduledServer | None:
     """The instance in its cell, also if it is deleted, and its last fault."""
-    rows = list(_of(session, columns, tables.instances, "uuid", [uuid]))
+    rows = list(_rows_with(session, columns, tables.instances, "uuid", [uuid]))
     if not rows:
         return None
     row = rows[0]
-    faults = _of(session, columns, tables.instance_faults, "instance_uuid", [uuid])
+    faults = _rows_with(session, columns, tables.instance_faults, "instance_uuid", [uuid])
     last = max(faults, key=lambda fault: fault.id, default=None)
     reader = Reader(tables.instance_faults.name, Notes())
     return ScheduledServer(
@@ -140,6 +140,7 @@ def _server(session: Session, columns: Columns, cell: str, uuid: str) -> Schedul
         cell=cell,
         host=row.host or None,
         vm_state=row.vm_state or "",
+        task_state=row.task_state or "",
         fault=(last.message or "") if last else "",
         fault_at=reader.moment(last, "created_at") if last else None,
     )
@@ -191,15 +192,15 @@ def with_group_hosts(request: ScheduleRequest, places: Mapping[str, str]) -> Sch
     return replace(request, group=replace(request.group, hosts=hosts))
 
 
-def _of(
-    session: Session, columns: Columns, one: TableClause, key: str, wanted: Sequence[Any]
+def _rows_with(
+    session: Session, columns: Columns, table: TableClause, key: str, wanted: Sequence[Any]
 ) -> Iterable[Row]:
-    return session.rows_of(select(*columns.of(one)), one.c[key], wanted)
+    return session.rows_of(select(*columns.of(table)), table.c[key], wanted)
 
 
 def _request(session: Session, columns: Columns, uuid: str) -> ScheduleRequest | None:
     specs = tables.request_spec_texts
-    rows = list(_of(session, columns, specs, "instance_uuid", [uuid]))
+    rows = list(_rows_with(session, columns, specs, "instance_uuid", [uuid]))
     if not rows:
         return None
     try:
@@ -224,8 +225,8 @@ def request_of(
         image=image_properties(properties),
         image_id=image.get("id"),
         disk_format=image.get("disk_format") or "",
-        # Before Ocata a request spec did not contain it.
-        volume_backed=bool(spec.get("is_bfv")),
+        # Up to Queens it does not say so; the image of a volume has no id.
+        volume_backed=bool(spec.get("is_bfv", not image.get("id"))),
         zone=spec.get("availability_zone"),
         hints={key: _texts(value) for key, value in hints.items()},
         ignored=frozenset(spec.get("ignore_hosts") or ()),
@@ -258,13 +259,15 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 def _group(session: Session, columns: Columns, uuid: str) -> ServerGroup | None:
     """The server group of an instance: Nova looks for it by its member."""
-    mine = list(_of(session, columns, tables.instance_group_member, "instance_uuid", [uuid]))
+    mine = list(_rows_with(session, columns, tables.instance_group_member, "instance_uuid", [uuid]))
     if not mine:
         return None
     number = mine[0].group_id
-    [group] = _of(session, columns, tables.instance_groups, "id", [number])
-    policies = list(_of(session, columns, tables.instance_group_policy, "group_id", [number]))
-    members = _of(session, columns, tables.instance_group_member, "group_id", [number])
+    [group] = _rows_with(session, columns, tables.instance_groups, "id", [number])
+    policies = list(
+        _rows_with(session, columns, tables.instance_group_policy, "group_id", [number])
+    )
+    members = _rows_with(session, columns, tables.instance_group_member, "group_id", [number])
     rules = msgspec.json.decode(policies[0].rules or "{}") if policies else {}
     return ServerGroup(
         uuid=group.uuid,

@@ -138,7 +138,7 @@ class Placement:
     def lookup_of_trees(
         self, requests: int, hosts: int, progress: ProviderProgress
     ) -> LedgerLookup:
-        """As `lookup`, for trees of which all traits and aggregates are needed.
+        """As `lookup`, for trees that need all traits and aggregates.
 
         The whole ledger has them only from the database or as an export.
         """
@@ -211,10 +211,12 @@ class Placement:
                 providers.append(replace(provider, inventories=inventories))
                 for consumer, held in allocations.items():
                     consumers.setdefault(consumer, {})[provider.uuid] = held
-        marked = with_traits(providers, {name: self._marked(name) for name in self._judged()})
+        marked = with_traits(
+            providers, {name: self._marked(name) for name in self._judged_traits()}
+        )
         return Ledger(with_sharing(marked, members), consumers, API, tuple(faults))
 
-    def _judged(self) -> tuple[str, ...]:
+    def _judged_traits(self) -> tuple[str, ...]:
         """JUDGED_TRAITS, and every existing trait with a prefix in PORT_TRAITS."""
         asked = (self._found(f"/traits?name=startswith:{prefix}") for prefix in PORT_TRAITS)
         found = (documents.traits(answer) for answer in asked if answer is not None)
@@ -424,7 +426,7 @@ class Placement:
         usages = self._found(f"{provider}/usages")
         if usages is None:
             return None
-        # Usages are of every class of which there is an inventory.
+        # Usages name every class that has an inventory.
         rows = {
             name: self._found(f"{provider}/inventories/{name}") for name in documents.usages(usages)
         }

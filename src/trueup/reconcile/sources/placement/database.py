@@ -204,10 +204,12 @@ class _Reading:
     ) -> dict[str, Provider]:
         """By UUID, these providers with inventories and aggregates; `numbers` is None for all."""
         inventories = inventories_of(
-            self._of(select(tables.inventories), tables.inventories, numbers), self._classes
+            self._rows_of(select(tables.inventories), tables.inventories, numbers), self._classes
         )
-        traits = names_of(self._of(tables.EVERY_TRAIT, tables.provider_traits, numbers))
-        aggregates = names_of(self._of(tables.EVERY_AGGREGATE, tables.provider_aggregates, numbers))
+        traits = names_of(self._rows_of(tables.EVERY_TRAIT, tables.provider_traits, numbers))
+        aggregates = names_of(
+            self._rows_of(tables.EVERY_AGGREGATE, tables.provider_aggregates, numbers)
+        )
         providers = [
             provider_of(
                 row,
@@ -221,7 +223,7 @@ class _Reading:
         by_provider = {row.uuid: row.aggregates or NOTHING for row in providers}
         return with_sharing(providers, members_of_sharing(sharing, by_provider))
 
-    def _of(
+    def _rows_of(
         self, query: Select[Any], table: TableClause, numbers: Sequence[int] | None
     ) -> Iterable[Row]:
         """The rows of a query that belong to these providers; all rows if `numbers` is None."""
