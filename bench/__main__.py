@@ -151,14 +151,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--hosts", type=int, default=100)
     add("--shape", choices=cloud.SHAPES, default="flat")
     add("--seed", type=int, default=1, help="of the cloud")
-    add(
-        "--clients",
-        type=int,
-        nargs="+",
-        default=[1],
-        metavar="N",
-        help="how many send requests at the same time",
-    )
+    add("--clients", type=int, nargs="+", default=[1], metavar="N", help="how many ask at once")
     add(
         "--operations",
         nargs="+",

@@ -85,7 +85,7 @@ def test_a_repair_is_announced_made_verified_and_told(watch, small, tmp_path, st
 def test_a_stop_holds_over_restarts_until_its_file_is_removed(watch, small, tmp_path, state):
     watch()
     (tmp_path / "pause").mkdir()
-    assert "pause is there" in watch().json()[0]["Repairs"]
+    assert "pause exists" in watch().json()[0]["Repairs"]
     (tmp_path / "pause").rmdir()
     before, stop = ledger_at(small.placement_url), state / "repairs-stopped.json"
     for _ in range(2):

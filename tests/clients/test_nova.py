@@ -13,10 +13,10 @@ from tests.servers.placement import REPOSITORY
 
 # Modules of each group, and how many tests Nova 34.0.0 has in them at least.
 GROUPS = {
-    "vgpu": (("libvirt.test_vgpu", "libvirt.test_reshape"), 15),
-    "numa": (("libvirt.test_numa_servers", "libvirt.test_numa_live_migration"), 40),
-    "pci": (("libvirt.test_pci_in_placement", "libvirt.test_pci_sriov_servers"), 120),
-    "qos": (("test_servers_resource_request",), 45),
+    "vgpu": (("libvirt.test_vgpu", "libvirt.test_reshape"), 21),
+    "numa": (("libvirt.test_numa_servers", "libvirt.test_numa_live_migration"), 68),
+    "pci": (("libvirt.test_pci_in_placement", "libvirt.test_pci_sriov_servers"), 152),
+    "qos": (("test_servers_resource_request",), 162),
 }
 
 

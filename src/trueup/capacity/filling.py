@@ -35,6 +35,11 @@ class Filling:
             full.add(root)
         return None
 
+    def had_room(self, asked: Asked, root: int) -> bool:
+        """Whether this host had room for such a server before any was placed."""
+        search = self._searches[asked.request]
+        return search is not None and root in search.trees
+
     def on(self, asked: Asked, place: Place, root: int) -> Claim | None:
         """Place a server on this host; None: it has no room."""
         search = self._searches[asked.request]

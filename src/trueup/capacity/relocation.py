@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 
 from trueup.capacity.asked import Asked, Gap, NotAskable, asked_of_each, gaps_of
 from trueup.capacity.counting import Binding, By, ground, groups_of
@@ -17,6 +18,9 @@ from trueup.capacity.places import Place, places
 from trueup.reconcile.facts import Facts, Instance, grouped
 from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.rules.bare_metal import is_bare_metal
+
+Home = tuple[str, str]
+"""The cell and the zone that a server stays in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +116,13 @@ def survived(facts: Facts, number: int, by: By = By.CLOUD) -> tuple[Failure, ...
     found: list[Failure] = []
     for name, hosts in sorted(groups.items()):
         fullest = sorted(hosts, key=lambda host: (-load[host], host))
+        elsewhere = every - hosts
         together = (
-            (host, *[other for other in fullest if other != host][: number - 1])
+            (host, *islice((other for other in fullest if other != host), number - 1))
             for host in sorted(hosts)
         )
         for failing in dict.fromkeys(tuple(sorted(names)) for names in together):
-            gone = every - hosts | {*failing}
+            gone = elsewhere | {*failing}
             moves = relocation.moves(_servers(facts, failing), gone, released=False)
             found.append(Failure(name, failing, moves))
             relocation.take_back()
@@ -177,6 +182,8 @@ class _Relocation:
         self._ground = ground(facts, {kind.request for kind in kinds})
         self._filling = Filling(self._ground, kinds)
         self._homes = grouped(((host[0].cell, host[0].zone), host) for host in self._ground.hosts)
+        self._open_hosts: dict[tuple[Asked, Home], Sequence[tuple[Place, int]]] = {}
+        self._known_binds: dict[tuple[Asked, Home], Mapping[Binding, int]] = {}
 
     def take_back(self) -> None:
         """Undo all moves so far, of servers that were not released."""
@@ -189,31 +196,49 @@ class _Relocation:
 
         `released`: what a server held is free as soon as it has moved.
         """
-        targets = {
-            home: [host for host in self._homes.get(home, ()) if host[0].host not in gone]
-            for home in {self._home(server) for server in servers}
-        }
-        return tuple(
-            self._move(server, targets[self._home(server)], released) for server in servers
-        )
+        self._known_binds.clear()
+        return tuple(self._move(server, gone, released) for server in servers)
 
-    def _home(self, server: Instance) -> tuple[str, str]:
-        """The cell and the zone that a server stays in."""
+    def _home(self, server: Instance) -> Home:
         facts = self._ground.facts
         zones = facts.once(_zones)
         cell = facts.cells.get(server.cell, server.cell)
         return cell, zones.get(server.host or "", "")
 
-    def _move(self, server: Instance, targets: Sequence[tuple[Place, int]], released: bool) -> Move:
+    def _open(self, asked: Asked, home: Home) -> Sequence[tuple[Place, int]]:
+        """The hosts of a home that had room for such a server before any was moved.
+
+        PERF: of thousands of hosts a full cloud leaves few to ask, each time a server has to go.
+        """
+        if (asked, home) not in self._open_hosts:
+            self._open_hosts[asked, home] = [
+                pair for pair in self._homes.get(home, ()) if self._filling.had_room(asked, pair[1])
+            ]
+        return self._open_hosts[asked, home]
+
+    def _binds(self, asked: Asked, home: Home, gone: Collection[str]) -> Mapping[Binding, int]:
+        """What keeps such a server from the hosts of a home.
+
+        PERF: it is the same for the next such server, if none was moved in between.
+        """
+        if (asked, home) not in self._known_binds:
+            left = [pair for pair in self._homes.get(home, ()) if pair[0].host not in gone]
+            self._known_binds[asked, home] = self._filling.binds(asked, left)
+        return self._known_binds[asked, home]
+
+    def _move(self, server: Instance, gone: Collection[str], released: bool) -> Move:
         asked = self._asked[server.uuid]
         # PARITY: Ironic's driver neither migrates a server nor evacuates it.
         if is_bare_metal(server, self._ground.facts):
             return Move(server, reason=because("bare-metal-stays"))
         if isinstance(asked, NotAskable):
             return Move(server, reason=asked.reason)
-        place = self._filling.on_first(asked, targets)
+        home = self._home(server)
+        hosts = (pair for pair in self._open(asked, home) if pair[0].host not in gone)
+        place = self._filling.on_first(asked, hosts)
         if place is None:
-            return Move(server, binds=self._filling.binds(asked, targets))
+            return Move(server, binds=self._binds(asked, home, gone))
+        self._known_binds.clear()
         if released:
             self._filling.release(server.uuid)
         facts = self._ground.facts

@@ -90,14 +90,14 @@ def not_counted(gaps: frozenset[Gap]) -> str:
 def open_in(failures: Iterable[Failure]) -> str:
     """What was not checked of servers that have a place."""
     unsure = [
-        one
+        move
         for failure in failures
         if failure.outcome is Outcome.UNCERTAIN
-        for one in failure.moves
-        if not one.certain
+        for move in failure.moves
+        if not move.certain
     ]
-    gaps = frozenset[Gap]().union(*(one.gaps for one in unsure))
-    return _unchecked(gaps, devices=any(one.has_devices for one in unsure))
+    gaps = frozenset[Gap]().union(*(move.gaps for move in unsure))
+    return _unchecked(gaps, devices=any(move.has_devices for move in unsure))
 
 
 def _unchecked(gaps: frozenset[Gap], *, devices: bool) -> str:

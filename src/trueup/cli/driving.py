@@ -76,8 +76,8 @@ class Driver:
     """Where a command writes, how fast, and what it tells to do about steps that were not done.
 
     `whole`: the command takes a run back if a step was refused, so it is told of a service that
-    refuses our credentials. Every other error is raised. `known`: what is known of who writes, such
-    as who approved the plan. `trail`: who is told of each run.
+    refuses our credentials. Every other error is raised. `known`: what is known of the writers,
+    such as who approved the plan. `trail`: who is told of each run.
     """
 
     cloud: Cloud

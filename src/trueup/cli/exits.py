@@ -47,10 +47,12 @@ def _name_a_file(project: str) -> str:
     )
 
 
-def _near(names: tuple[str, ...]) -> str:
-    """What to do about a name that nothing has."""
+def _near(names: tuple[str, ...], kind: str) -> str:
+    """What to do about a name that nothing of this kind has."""
     if names:
         return f"Did you mean {' or '.join(names)}? Check the spelling."
+    if kind == "project":
+        return "Nova knows projects only by their IDs, as `openstack project list` shows them."
     return "Check the spelling; name a cell or a provider by its name or its uuid."
 
 
@@ -332,7 +334,9 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     ),
     selection.SelectionUnknown: (
         ExitCode.USAGE,
-        lambda e: f"neither Nova nor Placement has the {e.kind} '{e.name}'. {_near(e.near)}",
+        lambda e: (
+            f"neither Nova nor Placement has the {e.kind} '{e.name}'. {_near(e.near, e.kind)}"
+        ),
     ),
     selection.SelectionEmpty: (
         ExitCode.USAGE,

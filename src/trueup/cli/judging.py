@@ -127,7 +127,7 @@ def add_audit_options(parser: argparse.ArgumentParser) -> None:
         "--acknowledged",
         metavar="FILE",
         type=Path,
-        help="what you know better than the facts "
+        help="the file of acknowledgements: what you know better than Nova and Placement "
         f"(default: $TRUEUP_ACKNOWLEDGED, or {ACKNOWLEDGED} if it is there)",
     )
     parser.add_argument(
@@ -142,6 +142,6 @@ def add_audit_options(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         type=int,
         default=AuditOptions().stuck_seconds,
-        help="from which age on a task, a move or a build that does not end counts as 'could not "
-        "check' (default: %(default)s)",
+        help="the age from which a task, a move or a build that does not end counts as 'could "
+        "not check' (default: %(default)s)",
     )

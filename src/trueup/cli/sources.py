@@ -33,8 +33,8 @@ class FactsVerb(CloudVerb):
         parser = super().get_parser(prog_name)
         which = parser.add_argument_group(
             "selection",
-            "Each may be given several times: what any of its names selects is included. "
-            "Several selectors together select what all of them select.",
+            "Each may be given several times, and selects what any of its values selects. "
+            "Different selectors together select what all of them select.",
         )
         for destination, (option, metavar, words) in _SELECTORS.items():
             which.add_argument(

@@ -237,7 +237,7 @@ def _add_other_options(where: argparse._ArgumentGroup) -> None:
         "--placement-conf",
         metavar="FILE",
         type=Path,
-        help="the same, with the URL in [placement_database] connection of this placement.conf",
+        help="read the ledger from the database that this placement.conf names",
     )
 
     where.add_argument(

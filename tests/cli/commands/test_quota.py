@@ -60,6 +60,7 @@ def test_a_project_that_nothing_has_is_no_project_without_faults(small, nova_con
     ran = trueup("quota", "--project", project[:-1])
     assert (ran.code, ran.out) == (ExitCode.USAGE, "")
     assert f"Did you mean {project}" in ran.err
+    assert "only by their IDs" in trueup("quota", "--project", "demo").err
 
 
 def test_over_the_api_placement_is_asked_for_each_project(small_on, monkeypatch):

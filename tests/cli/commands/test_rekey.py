@@ -137,7 +137,7 @@ def test_without_proof_the_file_on_the_host_decides(site_on):
     before = site.rows()
     ran = rekey("--apply", "-f", "json")
     assert ran.code == 3
-    assert "--compute-id and what it says" in check_of(ran, "identity")["then"]
+    assert "--compute-id and that uuid" in check_of(ran, "identity")["then"]
     ran = rekey("--apply", "--compute-id", host.old, "-f", "json")
     assert ran.code == 3
     then = check_of(ran, "identity")["then"]

@@ -96,6 +96,7 @@ def test_a_stranger_keeps_the_host(site):
     [other] = [row for row in checks_of(ran, "consumer") if row["subject"] == stranger]
     assert other["verdict"] == "blocks"
     assert "its owner is not known: have its owner release it" in other["then"]
+    assert 'kind = "dead-consumer"' in other["then"], "what an operator states where it is gone"
     assert host.provider in providers(site)
     assert site.services.deletions == 0
 

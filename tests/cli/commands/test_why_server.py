@@ -117,6 +117,13 @@ def test_a_move_that_nova_refuses_now_is_answered_and_named(small, server, why):
         ran = why("--move", "live-migration")
         assert (ran.code, f"Nova refuses the move now: {words}." in ran.err) == (0, True), ran.err
         assert "Nova refuses" not in why().err
+    small.sql(cell_of(small, server), row, "active", None, server)
+    assert "Nova refuses" not in why("--move", "live-migration").err
+    refused = "Nova refuses the move now: the service of its host is"
+    assert f"{refused} up." in why("--move", "evacuate").err
+    small.sql(cell_of(small, server), "UPDATE services SET forced_down = 1")
+    assert "Nova refuses" not in why("--move", "evacuate").err
+    assert f"{refused} down." in why("--move", "live-migration").err
 
 
 def test_a_group_keeps_a_server_from_every_other_host(small, why, server):

@@ -35,8 +35,8 @@ def test_a_child_names_its_parent_and_a_pool_whom_it_shares_with():
     nic = story_of("provider", "nic", BROKEN + CHILD)
     assert "It is in the tree of h1." in section(nic, "Placement says")
     pool = story_of("provider", "pool", "cell1\nprovider pool DISK_GB=10 sharing\n")
-    assert "It shares what it has with no host." in section(pool, "Placement says")
-    assert section(pool, "Who holds its resources") == ("Nobody holds anything of it.",)
+    assert "It shares its resources with no host." in section(pool, "Placement says")
+    assert section(pool, "Who holds its resources") == ("No consumer holds its resources.",)
 
 
 def test_more_than_there_is_and_what_has_no_inventory_is_said():
@@ -53,6 +53,10 @@ def test_a_host_is_told_with_its_instances_and_what_is_wrong_with_them():
     assert "cell1 has 2 instances on it: 2 active." in section(reported, "Nova says")
     assert section(reported, "Provider h1")
     assert f"missing-allocation:{uuid_of('web')}" in reported.findings
+    done = " ".join(section(reported, "What would be done"))
+    for number, name in enumerate(("old", "web", "db"), 1):
+        mine = done.split(f"{uuid_of(name)}: ")[1].split("For ")[0]
+        assert f"Step {number} changes" in mine, "each step stands below the server that it is for"
     assert not reported.incomplete
 
 

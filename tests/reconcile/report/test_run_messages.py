@@ -45,6 +45,12 @@ def test_every_message_is_as_the_schema_says(messages):
         STRICT.validate(json.loads(message.line(as_cadf=False)))
 
 
+def test_a_step_tells_programs_the_name_of_its_reason(messages):
+    words, why = (messages[2].document[label] for label in ("reason", "why"))
+    assert words == "it moved"
+    assert why == {"name": "answer", "fields": {"words": "it moved"}, "causes": []}
+
+
 def test_every_event_is_one_of_cadf(messages):
     events = [json.loads(message.line(as_cadf=True)) for message in messages]
     assert [event["outcome"] for event in events] == [

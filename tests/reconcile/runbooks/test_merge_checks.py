@@ -42,6 +42,13 @@ def test_what_stops_a_merging(text, words):
     assert any(one.startswith(words) or words in one for one in blocking(text))
 
 
+def test_what_a_merging_leaves_in_nova_is_told():
+    [left] = [one for one in merging_of("h1", NEW, RENAMED).checks if one.part == "Nova"]
+    assert left.found == "2 instances of h1 say that they are on this node"
+    assert f"UPDATE instances SET node = '{NEW}' WHERE host = 'h1' AND node = 'h1'" in left.then
+    assert "compute_id = " in left.then
+
+
 def test_an_instance_of_another_host_holds_residue():
     text = RENAMED.replace("cell1\n", "cell1\n  host h2 VCPU=8 MEMORY_MB=8192\n", 1)
     text = text.replace("server db on h1", "server db on h2")
@@ -51,9 +58,9 @@ def test_an_instance_of_another_host_holds_residue():
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("h1", "h2", "that host is there"),
+        ("h1", "h2", "that compute node exists"),
         ("h1", "h1", "not those of two providers"),
-        ("lost", "h2", "nobody holds it"),
+        ("lost", "h2", "no consumer holds its resources"),
     ],
 )
 def test_two_providers_that_are_not_one_host(old, new, words):

@@ -54,6 +54,11 @@ def test_without_a_signature_the_digests_prove_what_they_can(journal, tmp_path):
     cut(tmp_path, journal.run)
     assert fault(proof(tmp_path, signers=False)) == "", "the end may be missing"
     path = tmp_path / f"{journal.run}.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1])
+    assert fault(proof(tmp_path, signers=False)) == "journal-half-line"
+    path.write_bytes(whole)
+    path = tmp_path / f"{journal.run}.jsonl"
     path.write_bytes(path.read_bytes().replace(b'"done"', b'"lost"'))
     assert fault(proof(tmp_path, signers=False)) == "journal-unreadable"
 

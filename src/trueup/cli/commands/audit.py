@@ -93,7 +93,7 @@ class AuditCommand(DocumentVerb, FactsVerb):
 
 def _add_view_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
-        "what is shown", "None of these changes a verdict. What filters hide is counted."
+        "what is shown", "These change no verdict. Findings that a filter hides are counted."
     )
     group.add_argument(
         "--all",

@@ -32,7 +32,7 @@ from trueup.reconcile.wording import counted
 
 
 class PlanCommand(FactsVerb):
-    """Observe twice, and plan a guarded step for every finding that both have."""
+    """Observe twice, and plan a guarded step for every finding that both observations have."""
 
     COLUMNS = PLAN_COLUMNS
 

@@ -44,8 +44,8 @@ class ServerRefused(Exception):
 class AskedServer:
     """A server, the query that Nova makes for it, and all that its filters look at.
 
-    `ports_silent`: why Neutron did not say what its ports ask for. `refusal`: why nova-api refuses
-    the move now.
+    `ports_silent`: why Neutron did not say what its ports ask for. `refusal`: why Nova refuses the
+    move before it looks for a host.
     """
 
     schedule: Schedule
@@ -144,9 +144,16 @@ def ask(nova_conf: Path | None, uuid: str, move: str | None, ports: Sequence[str
         raise ServerRefused(
             f"Nova refuses it before it asks Placement: {in_words(error.reason)}"
         ) from error
-    server = schedule.server
-    refused = refusal(wanted, server) if wanted and server else ""
-    return AskedServer(schedule, options, query, silent, refused)
+    return AskedServer(schedule, options, query, silent, _refusal(schedule, wanted))
+
+
+def _refusal(schedule: Schedule, move: Move | None) -> str:
+    server, moment = schedule.server, now()
+    if move is None or server is None:
+        return ""
+    mine = (host.service for host in schedule.hosts if host.host == server.host)
+    found = {service.is_up(moment) for service in mine if service}
+    return refusal(move, server, host_up=found.pop() if len(found) == 1 else None)
 
 
 def _ports(
@@ -211,6 +218,6 @@ def _changed(schedule: Schedule, since: datetime, writes: Writes) -> str:
 
 
 def _introduced(server: ScheduledServer) -> str:
-    where = f" on {server.host}" if server.host else ""
+    where = f" on {server.host}" if server.host and server.vm_state != "deleted" else ""
     fault = f": {server.fault!r} at {server.fault_at}" if server.fault else ""
     return f"{server.name or server.uuid} is {server.vm_state}{where}{fault}"

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
+from trueup.cli.terminal.state import state_folder
+
 _CLOUD = (
     "nova_conf", "nova_database", "nova_api", "os_cloud", "cell_database", "cell_timeout",
     "placement_database", "placement_conf", "libvirt", "libvirt_uri",
@@ -52,17 +54,18 @@ def complete(command: str, folder: Path | None = None) -> str:
         value = getattr(arguments, name, None)
         if name == "state_dir" and folder is not None:
             words += ["--state-dir", str(folder.absolute())]
-        elif value != parser.get_default(name):
+        # A parser does not know the default of an option of its subcommands.
+        elif value not in (parser.get_default(name), state_folder()):
             words += _words(f"--{name.replace('_', '-')}", value)
     return " ".join([command, *map(shlex.quote, words)])
 
 
 def _words(option: str, value: object) -> Iterator[str]:
     """An option as it is typed."""
-    for one in value if isinstance(value, list) else [value]:
-        if one is None or one is False:
+    for typed in value if isinstance(value, list) else [value]:
+        if typed is None or typed is False:
             continue
         yield option
-        if one is not True:
-            text = "=".join(map(str, one)) if isinstance(one, tuple) else str(one)
+        if typed is not True:
+            text = "=".join(map(str, typed)) if isinstance(typed, tuple) else str(typed)
             yield _PASSWORD.sub(r"://\1:***@", text)

@@ -91,6 +91,8 @@ def find(facts: Facts, options: AuditOptions) -> Iterator[Verdict]:
                 cell=cell,
             )
             yield Unchecked(subject, node.host, reason)
+        elif reason := _not_mapped(node, found.extra, facts):
+            yield Unchecked(subject, node.host, reason)
         else:
             yield _finding(node, provider, found, names, facts)
 
@@ -128,6 +130,17 @@ def _no_members(extra: frozenset[str], facts: Facts) -> Reason | None:
     if not extra or facts.aggregates_of_hosts:
         return None
     return because("members-lost")
+
+
+def _not_mapped(node: ComputeNode, extra: frozenset[str], facts: Facts) -> Reason | None:
+    """Why Nova's members of these aggregates prove nothing about a host; or None.
+
+    SAFETY: Nova lets no host join without a host mapping, and Placement has what Nova wrote when it
+    joined. So a database that was put back may have lost both.
+    """
+    if not extra or not facts.has(Need.HOST_MAPPINGS) or node.host in facts.host_mapping:
+        return None
+    return because("host-not-mapped", host=node.host)
 
 
 def _in_other_letters(host: str, aggregates: frozenset[str], facts: Facts) -> Reason | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from trueup.reconcile.expected import Share, Unknown, difference, held_of, open_reasons
-from trueup.reconcile.facts import Facts, Port
+from trueup.reconcile.facts import Facts
 from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.remedies.guarded_steps import guarded_step, with_share
 from trueup.reconcile.rules.claims import PortsLeaked, RightAsFarAsKnown, claim_of, claims
@@ -75,14 +75,11 @@ def _unread(claim: RightAsFarAsKnown, facts: Facts) -> Reason | None:
             return None
         some = claim.instance.ports_hold
         return because("ports-held-unread" if some else "ports-not-held-unread", holds=holds)
-    unbound = any(not port.bound_on(claim.instance.host) for port in _ports(claim, facts))
+    ports = facts.ports_by_device.get(claim.instance.uuid, ())
+    unbound = any(not port.bound_on(claim.instance.host) for port in ports)
     if unbound or not any(isinstance(part, Unknown) for part in open_parts):
         return None
     return because("ports-uncertain", open_reasons(claim.wanted, facts.provider_names), holds=holds)
-
-
-def _ports(claim: RightAsFarAsKnown, facts: Facts) -> tuple[Port, ...]:
-    return facts.ports_by_device.get(claim.instance.uuid, ())
 
 
 def _judge(claim: PortsLeaked, facts: Facts) -> Verdict:

@@ -10,7 +10,6 @@ from trueup.reconcile.collect.selection import EVERYTHING, Selection
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import DomainRecord, Facts, Holding
 from trueup.reconcile.plan.dependencies import (
-    Arranged,
     after_domain_removal,
     after_release,
     removed_by,
@@ -201,13 +200,11 @@ def proposed(
     facts: Facts,
     remedy_of: Remedy = remedy_of_defect,
     unread: Mapping[str, str] = _NOTHING_UNREAD,
-    domains_read: bool = True,
 ) -> Proposal:
     """The steps for all these findings together, in order, and the declined findings.
 
     Remedies may conflict, and a step may need another step. So both plans and forecasts of plans
-    call this function. Unless `domains_read`, the definitions of domains were not read, and the
-    steps' need of them is not known yet.
+    call this function.
     """
     planned: dict[str, Finding] = {}
     found: list[Finding] = []
@@ -226,7 +223,7 @@ def proposed(
     removing = [step for step in steps if removed_by(step)]
     kept = {row.finding.subject.uuid: row.reason for row in declined}
     rest = tuple(step for step in steps if step not in removing)
-    others = after_domain_removal(rest, facts, kept) if domains_read else Arranged(rest, ())
+    others = after_domain_removal(rest, facts, kept)
     order = ordered(others.steps, facts)
     removals = after_release(removing, order.steps, facts)
     not_possible = (*others.in_use, *order.without_room, *removals.in_use)

@@ -12,6 +12,7 @@ import msgspec
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.verdicts import Severity
+from trueup.reconcile.wording import counted
 
 SIGNERS = "/etc/trueup/allowed_signers"
 Decision = Literal["never", "approval", "ask", "automatic"]
@@ -106,7 +107,7 @@ class Rule(Part, frozen=True):
             if values := getattr(self, name):
                 yield f"{name} {', '.join(values)}"
         if self.subjects_max is not None:
-            yield f"at most {self.subjects_max} subjects"
+            yield f"at most {counted(self.subjects_max, 'subject')}"
 
 
 class Window(Part, frozen=True):

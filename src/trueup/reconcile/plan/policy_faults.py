@@ -57,7 +57,7 @@ def _within(few: tuple[str, ...], many: tuple[str, ...]) -> bool:
 
 def _matched(few: Names, many: Names) -> bool:
     """Whether the patterns `many` match every name that one of `few` matches, as far as is sure."""
-    return not many or (bool(few) and all(any(_matches(one, by) for by in many) for one in few))
+    return not many or (bool(few) and all(any(_matches(name, by) for by in many) for name in few))
 
 
 def _matches(pattern: str, by: str) -> bool:

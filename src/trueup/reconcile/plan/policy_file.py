@@ -105,7 +105,7 @@ def _meant(word: str) -> str:
     for part, kind in _PARTS.items():
         if word in kind.__struct_encode_fields__:
             return f", which belongs into {part}"
-    known = [one for kind in _PARTS.values() for one in kind.__struct_encode_fields__]
+    known = [field for kind in _PARTS.values() for field in kind.__struct_encode_fields__]
     near = get_close_matches(word, known, 1)
     return f"; did you mean `{near[0]}`?" if near else ""
 

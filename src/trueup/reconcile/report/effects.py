@@ -65,7 +65,7 @@ def effects_of(
     together = every if planned is None else tuple(planned)
     complete = with_owners(facts, {row.id: row for row in (*every, *together)}.values())
     remedies = {row.id: _DEFECTS[row.defect].remedy(row, complete) for row in (*every, *together)}
-    proposal = proposed(together, complete, lambda row, _: remedies[row.id], domains_read=False)
+    proposal = proposed(together, complete, lambda row, _: remedies[row.id])
     declined = {row.finding.id: row.reason for row in proposal.declined}
     return {row.id: _effect(row, remedies[row.id], declined, complete) for row in every}
 

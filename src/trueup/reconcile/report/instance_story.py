@@ -118,7 +118,7 @@ def _ledger(record: InstanceRecord, facts: Facts) -> Iterator[str]:
         held = amounts_or_nothing(amounts, facts)
         yield f"Its {move.kind}, whose status is {move.status}, holds {held} (consumer {uuid})."
     for written in record.misspelled:
-        yield f"There is another consumer with its uuid, written {written}."
+        yield f"Placement has a second consumer with its uuid, written {written}."
     yield from _owner(record.uuid, facts)
 
 

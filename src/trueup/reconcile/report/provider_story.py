@@ -80,7 +80,7 @@ def _provider(provider: Provider, facts: Facts) -> Iterator[str]:
         yield f"Its tree also has {', '.join(sorted(others))}."
     if provider.sharing:
         roots = sorted(names.get(root, root) for root in provider.shares_with)
-        yield f"It shares what it has with {', '.join(roots) or 'no host'}."
+        yield f"It shares its resources with {', '.join(roots) or 'no host'}."
     namesakes = [row for row in facts.providers_by_name[provider.name] if row != provider]
     for row in namesakes:
         yield f"There is another provider of this name, {row.uuid}."
@@ -120,7 +120,7 @@ def _who_holds(holders: Iterable[str], facts: Facts) -> Iterator[str]:
     for kind, number in sorted(kinds.items()):
         yield f"{counted(number, 'consumer')}: {kind}."
     if not kinds:
-        yield "Nobody holds anything of it."
+        yield "No consumer holds its resources."
 
 
 def _kind(uuid: str, moves: set[str], facts: Facts) -> str:

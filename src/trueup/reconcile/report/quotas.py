@@ -204,7 +204,7 @@ def _right(claim: Claim, facts: Facts) -> Iterable[Usage]:
 def _repairs(findings: tuple[Finding, ...], facts: Facts) -> Iterator[tuple[str, str, int]]:
     """The project, resource class and amount of each change in a plan for these findings."""
     complete = with_owners(facts, findings)
-    for step in proposed(findings, complete, domains_read=False).steps:
+    for step in proposed(findings, complete).steps:
         for row in project_effects(step):
             yield row.project, row.resource_class, row.change
 

@@ -14,7 +14,7 @@ from uuid import UUID, uuid5
 from trueup.reconcile.changes import permanent_in
 from trueup.reconcile.clock import now
 from trueup.reconcile.report.audit_document import moment, next_command
-from trueup.reconcile.report.reasons import in_words
+from trueup.reconcile.report.reasons import in_words, reason_document
 from trueup.reconcile.report.tables import step_result
 from trueup.reconcile.runs.journal import Journal, Origin, Outcome
 from trueup.reconcile.sinks import Message
@@ -58,6 +58,7 @@ def step_ended(journal: Journal, step: Step, outcome: Outcome) -> Message:
         "because": list(step.because),
         "result": outcome.result,
         "reason": in_words(outcome.reason) if outcome.reason else None,
+        "why": reason_document(outcome.reason),
         "contested": outcome.contested,
         "requests": list(outcome.request_ids),
         "taken_back_by": journal.taken_back_by(step),

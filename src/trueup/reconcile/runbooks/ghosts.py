@@ -5,12 +5,12 @@ An instance that is deleted in Nova's database but still defined on a host is re
 hypervisor first, and then from the ledger (see `domain_removal`).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from trueup.reconcile.audit import Observation
 from trueup.reconcile.defects import ghost_domain, orphaned_allocation
-from trueup.reconcile.facts import Amounts, Domain, Facts, Instance, grouped
+from trueup.reconcile.facts import Amounts, Facts, Instance, grouped
 from trueup.reconcile.plan import Plan, Remedy, undefined_by
 from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.remedies.domain_removal import domain_removals, no_domains, unseen
@@ -121,7 +121,9 @@ def _without_domain(
     if named:
         discards.add("guest")
     steps = domain_removals(finding, instance, facts, discards)
-    if isinstance(steps, Reason) or not _runs(facts.domains_of[instance.uuid]):
+    if isinstance(steps, Reason) or not any(
+        domain.active for domain in facts.domains_of[instance.uuid]
+    ):
         # If the guest does not run, orphaned-allocation has the remedy for the release.
         return steps
     holding = facts.holdings[instance.uuid]
@@ -135,10 +137,6 @@ def _without_domain(
     gone += no_domains(instance, facts)
     release = guarded_step({instance.uuid: None}, facts, finding, instance, gone)
     return release if isinstance(release, Reason) else (*steps, *release)
-
-
-def _runs(domains: Iterable[Domain]) -> bool:
-    return any(domain.active for domain in domains)
 
 
 def _comparison(uuid: str, facts: Facts, verdicts: tuple[str | Reason, ...]) -> Comparison:

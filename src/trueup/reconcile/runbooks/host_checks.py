@@ -14,7 +14,7 @@ def evidence(facts: Facts) -> Iterator[Check]:
         reason = source.reason or source.lag or f"{source.lost_rows} rows cannot be read"
         yield Check(
             "evidence", source.source, reason, Outlook.BLOCKS,
-            "repair it, and run this again: what it knows may forbid this",
+            "repair it, and run this again: what it knows may forbid this runbook",
         )  # fmt: skip
 
 
@@ -47,7 +47,7 @@ def stopped(host: str, facts: Facts) -> Iterator[Check]:
     if not services:
         # SAFETY: its row may have been deleted by hand, and it may be up. Each step asks again.
         yield Check(
-            "service", host, "there is none, and its compute node is not deleted", Outlook.BLOCKS,
+            "service", host, "the host has none, but a compute node", Outlook.BLOCKS,
             f"start nova-compute on {host}, which registers itself, stop it, and run this again: "
             "it may be up",
         )  # fmt: skip

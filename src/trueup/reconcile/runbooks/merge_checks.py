@@ -70,14 +70,14 @@ def _identity(pair: Pair, facts: Facts) -> Iterator[Check]:
     if owners := facts.nodes_by_uuid.get(pair.old.uuid):
         yield Check(
             "identity", pair.old.name, f"it is that of compute node {owners[0].node}", BLOCKS,
-            "that host is there: it is not the old name of another",
+            "that compute node exists: its name is not the old name of another host",
         )  # fmt: skip
         return
     if pair.node is None:
         yield Check(
             "identity", pair.new.name, "no compute node has its uuid", BLOCKS,
-            "name the provider that is to stay last; if its compute node has another uuid, run "
-            "`trueup rekey` first",
+            "name the provider to keep as the second one; if its compute node has another uuid, "
+            "run `trueup rekey` first",
         )  # fmt: skip
         return
     former = without_node(pair.old, facts)
@@ -87,7 +87,7 @@ def _identity(pair: Pair, facts: Facts) -> Iterator[Check]:
         yield Check(
             "identity", pair.old.name, f"{pair.new.name} or it is a bare metal node (Ironic)",
             BLOCKS, "two bare metal nodes are two machines: run `trueup plan`, which deletes the "
-            "provider of a node that is gone when nobody holds it",
+            "provider of a node that is gone when no consumer holds its resources",
         )  # fmt: skip
         return
     same = isinstance(former, Former) and former.node.host == pair.node.host
@@ -95,12 +95,13 @@ def _identity(pair: Pair, facts: Facts) -> Iterator[Check]:
         found = f"its compute node is deleted, and {pair.node.host} has {pair.node.node} now"
         yield Check("identity", pair.old.name, found, PLANNED, f"merged into {pair.new.name}")
         return
-    found = f"no deleted compute node says that it was of {pair.node.host}"
+    found = f"no deleted compute node belonged to {pair.node.host}"
     if holders(pair.moved, facts):
-        then = "whose instances hold its resources decides"
+        then = "the instances that hold its resources decide"
         yield Check("identity", pair.old.name, found, FINE, then)
     else:
-        then = f"nobody holds it: run `openstack resource provider delete {pair.old.uuid}`"
+        delete = f"`openstack resource provider delete {pair.old.uuid}`"
+        then = f"no consumer holds its resources: run {delete}"
         yield Check("identity", pair.old.name, found, BLOCKS, then)
 
 

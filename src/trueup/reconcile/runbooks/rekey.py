@@ -42,11 +42,8 @@ def prepared(
     preflight = checks(host, found, facts, reading, compute_id)
     ready = Prepared(f"{NAME}:{host}", preflight, plan)
     steps = () if ready.blocked else tuple(_every_step(found, facts, reading, ready.purpose))
-    remedied = [
-        declined.finding
-        for declined in plan.declined
-        if declined.finding.id in _findings(found, facts)
-    ]
+    answered = {_finding(clash, facts) for clash in found}
+    remedied = [row.finding for row in plan.declined if row.finding.id in answered]
     names = {row.uuid: row.name for row in facts.providers.values()}
     names |= {clash.node.uuid: clash.node.node for clash in found}
     return replace(
@@ -60,10 +57,6 @@ def prepared(
             names={**plan.names, **names},
         ),
     )
-
-
-def _findings(found: tuple[Clash, ...], facts: Facts) -> frozenset[str]:
-    return frozenset(_finding(clash, facts) for clash in found)
 
 
 def _finding(clash: Clash, facts: Facts) -> str:

@@ -87,7 +87,7 @@ def _identity(clash: Clash, facts: Facts, compute_id: str | None) -> Check:
         # SAFETY: its provider would be renamed, and no new one could be made.
         none = f"its compute node has no uuid, its provider has {old.uuid}"
         return Check(
-            "identity", node.node, none, BLOCKS, "start nova-compute, which gives it its own"
+            "identity", node.node, none, BLOCKS, "start nova-compute, which gives it a uuid"
         )
     found = f"compute node {node.uuid}, provider {old.uuid}"
     if owners := facts.nodes_by_uuid.get(old.uuid):
@@ -124,7 +124,7 @@ def _other_side(clash: Clash, right: str | None, facts: Facts) -> str:
     if right is None:
         return (
             f"read the file compute_id in the state_path of nova-compute on {node.host} "
-            "(/var/lib/nova/compute_id), and run this again with --compute-id and what it says"
+            "(/var/lib/nova/compute_id), and run this again with --compute-id and that uuid"
         )
     if right == old.uuid:
         return (
@@ -133,8 +133,8 @@ def _other_side(clash: Clash, right: str | None, facts: Facts) -> str:
             f"{node.number} AND uuid = '{node.uuid}'; then start nova-compute"
         )
     return (
-        f"the file compute_id says {right}, which is neither: put the right one of the two there "
-        "first; nova-compute does not start with another"
+        f"the file compute_id says {right}, which is neither of the two uuids: write the right one "
+        "into it first; nova-compute does not start with another uuid"
     )
 
 

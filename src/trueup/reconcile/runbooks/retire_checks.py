@@ -84,19 +84,19 @@ def checks(
 def _service(place: Retired, facts: Facts) -> Iterator[Check]:
     if not place.services and place.nodes:
         yield Check(
-            "service", place.host, "there is none, and its compute node is not deleted", BLOCKS,
+            "service", place.host, "the host has none, but a compute node", BLOCKS,
             f"start nova-compute on {place.host}, which registers itself, stop it, and run this "
             "again: Nova deletes a compute node only with its service",
         )  # fmt: skip
         return
     if not place.services:
-        found = "there is none: it was deleted before"
+        found = "the host has none: it was deleted before"
         yield Check("service", place.host, found, FINE, "only what it left behind is deleted")
         return
     if len(place.services) > 1:
         cells = " and ".join(facts.cells.get(row.cell, row.cell) for row in place.services)
         yield Check(
-            "service", place.host, f"{cells} each have one of this name", BLOCKS,
+            "service", place.host, f"{cells} each have a service of this name", BLOCKS,
             "Nova maps a host to one cell: remove the wrong one by its uuid "
             "(`openstack compute service delete UUID`)",
         )  # fmt: skip
@@ -208,11 +208,11 @@ def _providers(place: Retired, reading: HostReading, facts: Facts) -> Iterator[C
             yield Check("provider", name, "it was deleted while it was read", BLOCKS, then)
     for node in place.without_provider(facts):
         if facts.providers_by_name.get(node.node):
-            found = f"its compute node has uuid {node.uuid}, the provider of its name another"
+            found = f"its compute node has uuid {node.uuid}, the provider of its name another uuid"
             then = f"run `trueup rekey {place.host}` first"
             yield Check("provider", node.node, found, BLOCKS, then)
         else:
-            found = f"its compute node {node.uuid} has none, and Nova fails at that"
+            found = f"its compute node {node.uuid} has no provider, and Nova fails without one"
             yield Check("provider", node.node, found, PLANNED, "made, empty, before the service")
 
 

@@ -83,13 +83,13 @@ def approve(plan: Plan, path: Path, key: Path) -> Signed:
     ran = keygen("sign", "-f", str(key), "-n", NAMESPACE, text=_message(plan))
     if ran.returncode or not _SIGNATURE.fullmatch(ran.stdout):
         raise KeygenFailed(words_of(ran))
-    kept = "".join(_ended(one) for one in signed(plan, path).signatures)
+    kept = "".join(_ended(signature) for signature in signed(plan, path).signatures)
     files.write(beside(path), (kept + _ended(ran.stdout)).encode(), like=path)
     return Signed(plan, (ran.stdout,))
 
 
 def approvals_of(
-    with_signatures: Signed, needed: int, terms: ApprovalTerms, appliers: Iterable[str]
+    one: Signed, needed: int, terms: ApprovalTerms, appliers: Iterable[str]
 ) -> tuple[Approval, ...]:
     """The approvals of a plan by persons who do not apply it; each person and key counts once.
 
@@ -98,9 +98,9 @@ def approvals_of(
 
     Raises NotApproved, KeygenFailed, ApprovalFileUnreadable.
     """
-    found = _judged(with_signatures, terms, frozenset(appliers))
-    approvers = [answer for answer in found if isinstance(answer, _Approver)]
-    refused = [answer for answer in found if isinstance(answer, Reason)]
+    found = _judged(one, terms, frozenset(appliers))
+    approvers = [each for each in found if isinstance(each, _Approver)]
+    refused = [each for each in found if isinstance(each, Reason)]
     every = tuple(person.approval for person in _persons(approvers))
     # SAFETY: the holder of a revoked key has signed exactly this plan: it is not to be trusted.
     revoked = any(reason.name == "approval-revoked" for reason in refused)

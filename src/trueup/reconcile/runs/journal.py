@@ -197,7 +197,7 @@ class Journal:
     @property
     def unattended(self) -> bool:
         """Whether it was begun, or went on, without a person."""
-        return any(one.unattended for one in self._origins)
+        return any(origin.unattended for origin in self._origins)
 
     @property
     def digests(self) -> tuple[str, ...]:

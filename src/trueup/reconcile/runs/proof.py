@@ -100,6 +100,8 @@ def _proof(journal: Journal | Unreadable, folder: Path, evidence: Evidence) -> P
     lines, digest = journal.head
     signed_lines, found = _signed(folder, journal.run, evidence.signers)
     fault = found if isinstance(found, Reason) else None
+    if not (folder / f"{journal.run}.jsonl").read_bytes().endswith(b"\n"):
+        fault = fault or because("journal-half-line", line=lines + 1)
     received = evidence.received.get(journal.run, {})
     for number, told in sorted(received.items()):
         if fault is None and (number > lines or {journal.digests[number - 1]} != told):

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from trueup.reconcile.plan import Plan, in_reverse
-from trueup.reconcile.runs.journal import Journal, StepOutcome
-from trueup.reconcile.steps import Step, swapped
+from trueup.reconcile.runs.journal import Journal
+from trueup.reconcile.steps import swapped
 
 
 @dataclass(eq=False)
@@ -43,11 +43,10 @@ def inverse(journal: Journal, only: Iterable[str] = ()) -> Plan:
     every = [step_id for step_id, (_, outcome) in in_place.items() if not outcome.contested]
     chosen = [pair for step_id, pair in in_place.items() if step_id in (wanted or every)]
     steps = (
-        replace(swapped(step, outcome.versions), needs=_needing(step, chosen))
+        replace(
+            swapped(step, outcome.versions),
+            needs=tuple(other.id for other, _ in chosen if step.id in other.needs),
+        )
         for step, outcome in reversed(chosen)
     )
     return in_reverse(journal.plan, steps, journal.run)
-
-
-def _needing(needed: Step, chosen: Iterable[StepOutcome]) -> tuple[str, ...]:
-    return tuple(step.id for step, _ in chosen if needed.id in step.needs)

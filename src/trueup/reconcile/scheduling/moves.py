@@ -34,10 +34,15 @@ class Move:
     flavor: Flavor | None = None
 
 
-def refusal(move: Move, server: ScheduledServer) -> str:
-    """Why nova-api refuses the move of this server now, whatever the hosts; empty: it does not."""
+def refusal(move: Move, server: ScheduledServer, *, host_up: bool | None) -> str:
+    """Why Nova refuses the move of this server before it looks for a host; empty: it does not.
+
+    `host_up`: whether the service of its host is up; None: this is not known.
+    """
     if server.vm_state not in _STATES[move.kind]:
         return f"it is {server.vm_state}, and not {' or '.join(_STATES[move.kind])}"
+    if move.kind != "unshelve" and host_up is not None and host_up == (move.kind == "evacuate"):
+        return f"the service of its host is {'up' if host_up else 'down'}"
     busy = server.task_state and move.kind != "evacuate"
     return f"its task {server.task_state} has not ended" if busy else ""
 

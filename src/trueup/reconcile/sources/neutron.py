@@ -54,7 +54,7 @@ class Neutron:
         administrator's rights, because Neutron then omits the requests.
         """
         found: list[Port] = []
-        for seen, port in enumerate(map(_shown, self._of("device_id", devices)), 1):
+        for seen, port in enumerate(map(_shown, self._rows_of("device_id", devices)), 1):
             if port.request_groups or port.allocation or port.device_profile:
                 found.append(port)
             if seen % PORTS_IN_PAGE == 0:
@@ -63,7 +63,7 @@ class Neutron:
 
     def ports_named(self, uuids: Iterable[str]) -> tuple[Port, ...]:
         """These ports, whatever they request; raises as `ports`."""
-        return tuple(map(_shown, self._of("id", uuids)))
+        return tuple(map(_shown, self._rows_of("id", uuids)))
 
     def lists_any(self) -> bool:
         """Whether Neutron lists any port at all."""
@@ -105,7 +105,7 @@ class Neutron:
                 if row["host"] == host
             )
 
-    def _of(self, key: str, values: Iterable[str] | None) -> Iterator[Mapping[str, Any]]:
+    def _rows_of(self, key: str, values: Iterable[str] | None) -> Iterator[Mapping[str, Any]]:
         """The ports with one of these values; None: all ports."""
         if values is None:
             yield from self._rows("")

@@ -111,7 +111,7 @@ class Repairer:
         self._cloud, self._desk = cloud, desk
         kept = kept_in(desk.folder / REPAIRS, Repairs)
         journals = runs(desk.folder) if kept.value is None else ()
-        ours = [one for one in journals if isinstance(one, Journal)]
+        ours = [journal for journal in journals if isinstance(journal, Journal)]
         self.state = kept.value or recalled(ours, desk.clock())
         self.runs: Counter[str] = Counter()
         self.room: tuple[int, int] = (0, 0)
@@ -120,7 +120,7 @@ class Repairer:
         self._terms: Terms | None = None
         # A stop that could not be put on disk.
         self._unmarked = False
-        unread = [one.reason for one in journals if isinstance(one, Unreadable)]
+        unread = [journal.reason for journal in journals if isinstance(journal, Unreadable)]
         if lost := kept.lost or "; ".join(unread):
             # SAFETY: what was spent of the budget is lost with it.
             path = str(desk.folder / (REPAIRS if kept.lost else ""))
