@@ -8,7 +8,7 @@ CPUs, so the cells of all hosts are read, and the third for more than any cell h
 
 10,000 hosts in four cells, in seconds of processor time of this process, on 2 cores with a load of
 16, which makes them higher than they are alone: a plain flavor 2.4, four dedicated CPUs 3.4, more
-dedicated CPUs than a cell has 3.5. Half a second of it is importing, and 0.3 s reading the NUMA
+dedicated CPUs than a cell has 3.5. About 1.1 s of it is importing, and 0.3 s reading the NUMA
 cells of 10,000 hosts; judging them takes most of what dedicated CPUs add.
 """
 

@@ -212,7 +212,7 @@ class _Relocation:
         """
         if (asked, home) not in self._open_hosts:
             self._open_hosts[asked, home] = [
-                one for one in self._homes.get(home, ()) if self._filling.had_room(asked, one[1])
+                pair for pair in self._homes.get(home, ()) if self._filling.had_room(asked, pair[1])
             ]
         return self._open_hosts[asked, home]
 
@@ -222,7 +222,7 @@ class _Relocation:
         PERF: it is the same for the next such server, if none was moved in between.
         """
         if (asked, home) not in self._known_binds:
-            left = [one for one in self._homes.get(home, ()) if one[0].host not in gone]
+            left = [pair for pair in self._homes.get(home, ()) if pair[0].host not in gone]
             self._known_binds[asked, home] = self._filling.binds(asked, left)
         return self._known_binds[asked, home]
 
@@ -234,7 +234,7 @@ class _Relocation:
         if isinstance(asked, NotAskable):
             return Move(server, reason=asked.reason)
         home = self._home(server)
-        hosts = (one for one in self._open(asked, home) if one[0].host not in gone)
+        hosts = (pair for pair in self._open(asked, home) if pair[0].host not in gone)
         place = self._filling.on_first(asked, hosts)
         if place is None:
             return Move(server, binds=self._binds(asked, home, gone))

@@ -107,7 +107,7 @@ def test_the_wrong_way_round_is_refused(site_on):
     host, before = renamed(site), site.rows()
     ran = merge(NEW_NAME, host.old.name, "--apply", "-f", "json")
     assert ran.code == 3
-    assert any("that host is there" in row["then"] for row in ran.json()["checks"])
+    assert any("that compute node exists" in row["then"] for row in ran.json()["checks"])
     assert site.rows() == before
 
 

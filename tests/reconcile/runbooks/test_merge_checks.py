@@ -58,7 +58,7 @@ def test_an_instance_of_another_host_holds_residue():
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("h1", "h2", "that host is there"),
+        ("h1", "h2", "that compute node exists"),
         ("h1", "h1", "not those of two providers"),
         ("lost", "h2", "no consumer holds its resources"),
     ],
