@@ -35,7 +35,7 @@ def test_ghosts_that_is_killed_goes_on_where_it_ended(haunted: Site, tracing: Tr
     whole = tracing.run(words, haunted.environment, command=False)
     assert whole.code == 0, whole.output
     sent = [at for at, call in enumerate(whole.calls, 1) if call == "sendto"]
-    undo = [line.split()[-1] for line in whole.output.splitlines() if "To take it back" in line]
+    undo = [line.split()[6] for line in whole.output.splitlines() if "To take it back" in line]
     for at in (len(whole.calls) // 2, sent[-1]):
         back = haunted.run("undo", undo[-1], state=words[-1])
         assert back.code == 0, back.err
@@ -49,4 +49,4 @@ def test_ghosts_that_is_killed_goes_on_where_it_ended(haunted: Site, tracing: Tr
         held = haunted.cloud.placement.holdings([ghost])[ghost]
         assert held.allocations is None
         lines = (killed.output + again.output).splitlines()
-        undo = [line.split()[-1] for line in lines if "To take it back" in line]
+        undo = [line.split()[6] for line in lines if "To take it back" in line]

@@ -40,10 +40,15 @@ class SharedCloud:
     def node(self) -> str:
         return self.server.node
 
-    def judged(self) -> list[dict[str, str]]:
-        """What an audit says of everything, but for the age of what it found."""
+    def judged(self) -> list[dict[str, object]]:
+        """What an audit says of everything, but for what changes while the hosts report."""
         rows = trueup("audit", *ROWS).json()
-        return [{name: text for name, text in row.items() if name != "Age"} for row in rows]
+        return [{name: row[name] for name in row.keys() - {"Age", "Evidence"}} for row in rows]
+
+    def judged_of(self, server: Server) -> dict[str, Any]:
+        """What an audit of the server says."""
+        [row] = trueup("audit", *ROWS, "--instance", server.uuid).json()
+        return dict(row)
 
     def asks_for(self, server: Server, **extra_specs: str) -> None:
         """It was made of a flavor that has these extra specs."""

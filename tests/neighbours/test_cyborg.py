@@ -39,8 +39,7 @@ def test_a_server_with_a_device_profile_is_right_and_counts(cloud):
 def test_a_server_without_its_accelerator_is_found_and_not_healed(cloud):
     report(cloud, "found")
     cloud.asks_for(cloud.server, **PROFILE)
-    [row] = [row for row in cloud.judged() if row["Subject"] == cloud.server.uuid]
-    assert row["Defect"] == "missing-device-allocation"
+    assert cloud.judged_of(cloud.server)["Defect"] == "missing-device-allocation"
     held = cloud.small.holding(cloud.server.uuid)
     plan = cloud.small.plan("missing-device-allocation")
     assert cloud.server.uuid not in {uuid for step in plan.steps for uuid in step.consumers}

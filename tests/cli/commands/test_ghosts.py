@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`trueup ghosts` on a small cloud of which one host is a real libvirtd, with the test driver."""
 
+import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -78,7 +79,7 @@ def test_undo_defines_the_domain_again(ghosts, small, libvirtd):
     held = small.holding(ghost)["allocations"]
     applied = ghosts("--apply")
     [reported] = [line for line in applied.err.splitlines() if line.startswith("To take it back")]
-    undone = trueup("undo", reported.split()[-1], "--libvirt-uri", f"compute-01={libvirtd}")
+    undone = trueup(*shlex.split(reported.partition("trueup ")[2]))
     assert undone.code == 0, undone.err
     with connected(libvirtd) as connection:
         assert connection.lookupByUUIDString(ghost).XMLDesc(0) == text

@@ -165,3 +165,14 @@ def test_no_provider_has_an_absurd_amount(ledger: Client, amount: int) -> None:
     for path in ("/resource_providers", "/allocation_candidates"):
         found = ledger.get(f"{path}?resources=VCPU:{amount}")
         assert (found.status, any(found.json.values())) == (200, False)
+
+
+def test_any_number_of_conditions_is_answered_at_once(ledger):
+    """MariaDB joined a table for each, and tried the orders of thirty for minutes."""
+    near = tuple(any_of(RACK, UUID(1000 + number)) for number in range(100))
+    assert find(ledger, member_of=near) == [1, 3]
+    assert find(ledger, member_of=(*near, any_of(ROW))) == [3]
+    assert find(ledger, member_of=near, forbidden_aggregates=any_of(ROW)) == [1]
+    assert find(ledger, member_of=near, forbidden=any_of(RED)) == [1]
+    assert find(ledger, required=(any_of(FAST),) * 3000) == [1, 2]
+    assert find(ledger, resources=(("VCPU", 1),) * 30, member_of=near) == [1, 3]

@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import BindParameter, ColumnElement, Integer, and_, bindparam, func, select
+from sqlalchemy import BindParameter, ColumnElement, Integer, Select, and_, bindparam, func, select
 
 from trueup.model.errors import ResourceClassNotFound, TraitNotFound
 from trueup.model.names import MAX_INTEGER
@@ -54,6 +54,9 @@ _UUIDS = ListStatement(
     "ids", lambda ids: select(providers.c.id, providers.c.uuid).where(providers.c.id.in_(ids))
 )
 _TRAITS, _AGGREGATES = "traits", "aggregates"
+
+_JOINED_MAX = 6
+"""How many conditions MariaDB may join: it tries their orders, which takes minutes for thirty."""
 
 
 class _List(NamedTuple):
@@ -157,11 +160,11 @@ def _lists(filters: ProviderFilters, trait_ids: Mapping[str, int]) -> Iterator[_
     for name in names:
         if name not in trait_ids:
             raise TraitNotFound(name)
-    for any_of in filters.required:
+    for any_of in dict.fromkeys(filters.required):
         yield _List(_TRAITS, True, [trait_ids[name] for name in any_of])
     if filters.forbidden:
         yield _List(_TRAITS, False, [trait_ids[name] for name in filters.forbidden])
-    for any_of in filters.member_of:
+    for any_of in dict.fromkeys(filters.member_of):
         yield _List(_AGGREGATES, True, list(any_of))
     if filters.forbidden_aggregates:
         yield _List(_AGGREGATES, False, list(filters.forbidden_aggregates))
@@ -191,10 +194,11 @@ def _statement(shape: _Shape) -> FixedStatement:
         query = query.where(providers.c.root_provider_id == bindparam("root"))
     for number, (kind, is_wanted, count) in enumerate(shape.lists):
         listed = places(_list_name(number), count)
-        is_met = _has_trait(listed) if kind == _TRAITS else _is_member(listed)
-        query = query.where(is_met if is_wanted else ~is_met)
+        found = _with_trait(listed) if kind == _TRAITS else _members(listed)
+        query = query.where(_is_among(found, is_wanted, is_joined=number < _JOINED_MAX))
     for number in range(shape.resources):
-        query = query.where(_has_room(number))
+        is_joined = len(shape.lists) + number < _JOINED_MAX
+        query = query.where(_is_among(_with_room(number), True, is_joined=is_joined))
     return FixedStatement(query)
 
 
@@ -202,23 +206,39 @@ def _list_name(number: int) -> str:
     return f"list{number}_"
 
 
-def _has_trait(ids: Sequence[BindParameter[Any]]) -> ColumnElement[bool]:
-    """Whether a provider has one of the traits of these parameters."""
+def _is_among(
+    found: Select[tuple[int]], is_wanted: bool, *, is_joined: bool
+) -> ColumnElement[bool]:
+    """Whether a provider is among these, or is not."""
+    if is_joined:
+        is_met = providers.c.id.in_(found)
+        return is_met if is_wanted else ~is_met
+    [key] = found.selected_columns
+    counted = (
+        found.with_only_columns(func.count(), maintain_column_froms=True)
+        .where(key == providers.c.id)
+        .correlate(providers)
+    )
+    return counted.scalar_subquery() > 0 if is_wanted else counted.scalar_subquery() == 0
+
+
+def _with_trait(ids: Sequence[BindParameter[Any]]) -> Select[tuple[int]]:
+    """The providers that have one of the traits of these parameters."""
     found = select(provider_traits.c.resource_provider_id)
-    return providers.c.id.in_(found.where(provider_traits.c.trait_id.in_(ids)))
+    return found.where(provider_traits.c.trait_id.in_(ids))
 
 
-def _is_member(uuids: Sequence[BindParameter[Any]]) -> ColumnElement[bool]:
-    """Whether a provider is in one of the aggregates of these parameters."""
+def _members(uuids: Sequence[BindParameter[Any]]) -> Select[tuple[int]]:
+    """The providers in one of the aggregates of these parameters."""
     joined = provider_aggregates.join(
         aggregates, provider_aggregates.c.aggregate_id == aggregates.c.id
     )
     found = select(provider_aggregates.c.resource_provider_id).select_from(joined)
-    return providers.c.id.in_(found.where(aggregates.c.uuid.in_(uuids)))
+    return found.where(aggregates.c.uuid.in_(uuids))
 
 
-def _has_room(number: int) -> ColumnElement[bool]:
-    """Whether a provider has room for the amount of the class in these parameters."""
+def _with_room(number: int) -> Select[tuple[int]]:
+    """The providers with room for the amount of the class in these parameters."""
     class_id = bindparam(f"class{number}", type_=Integer)
     amount = bindparam(f"amount{number}", type_=Integer)
     used = (
@@ -231,14 +251,12 @@ def _has_room(number: int) -> ColumnElement[bool]:
         .scalar_subquery()
     )
     limit = (inventories.c.total - inventories.c.reserved) * inventories.c.allocation_ratio
-    return providers.c.id.in_(
-        select(inventories.c.resource_provider_id).where(
-            and_(
-                inventories.c.resource_class_id == class_id,
-                inventories.c.min_unit <= amount,
-                inventories.c.max_unit >= amount,
-                amount % inventories.c.step_size == 0,
-                used + amount <= limit,
-            )
+    return select(inventories.c.resource_provider_id).where(
+        and_(
+            inventories.c.resource_class_id == class_id,
+            inventories.c.min_unit <= amount,
+            inventories.c.max_unit >= amount,
+            amount % inventories.c.step_size == 0,
+            used + amount <= limit,
         )
     )
