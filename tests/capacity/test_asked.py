@@ -11,8 +11,10 @@ from trueup.capacity.asked import (
     Asked,
     Gap,
     NotAskable,
+    as_far_as_read,
     asked_of,
     asked_of_amounts,
+    asked_of_each,
     asked_of_instance,
     flavors_in_use,
     gaps_of,
@@ -90,9 +92,22 @@ def test_over_the_api_of_placement_only_the_traits_are_known_that_were_asked_for
     over_api = replace(facts, coverage=Coverage((SourceStatus(PLACEMENT, True, read_via="API"),)))
     asked = asked_of_amounts({"VCPU": 2}, ["CUSTOM_FAST"])
     assert gaps_of(asked, facts) == frozenset()
-    assert gaps_of(asked, over_api) == {Gap.TRAITS_NOT_READ}
-    assert gaps_of(asked, replace(over_api, traits_read=frozenset({"CUSTOM_FAST"}))) == frozenset()
-    assert gaps_of(asked_of_amounts({"VCPU": 2}), over_api) == frozenset()
+    plain = asked_of_amounts({"VCPU": 2})
+    unread = as_far_as_read(asked, over_api)
+    assert gaps_of(unread, over_api) == {Gap.TRAITS_NOT_READ}
+    assert unread.request == plain.request
+    read = replace(over_api, traits_read=frozenset({"CUSTOM_FAST"}))
+    assert as_far_as_read(asked, read) == asked
+    assert as_far_as_read(plain, over_api) == plain
+
+
+def test_a_trait_that_was_not_read_keeps_no_server_away_from_another_host():
+    facts = read_cloud("cell1\n  host h1 VCPU=8 up").facts()
+    over_api = replace(facts, coverage=Coverage((SourceStatus(PLACEMENT, True, read_via="API"),)))
+    row = instance(flavor=replace(instance().flavor, extra_specs={"trait:CUSTOM_FAST": "required"}))
+    [unread] = asked_of_each([row], over_api).values()
+    assert traits_wanted([unread]) == frozenset()
+    assert gaps_of(unread, over_api) == {Gap.TRAITS_NOT_READ}
 
 
 def test_of_an_instance_the_cells_count_that_it_was_given():

@@ -105,8 +105,8 @@ def asked_of_instance(instance: Instance) -> Asked | NotAskable:
     return replace(found, numa=replace(instance.numa_topology, cells=cells))
 
 
-def asked_of_each(servers: Iterable[Instance]) -> dict[str, Asked | NotAskable]:
-    """By uuid: the server that each would be on another host.
+def asked_of_each(servers: Iterable[Instance], facts: Facts) -> dict[str, Asked | NotAskable]:
+    """By uuid: the server that each would be on another host, as far as the facts say.
 
     PERF: thousands of servers have the same flavor and image; each pair is asked for once.
     """
@@ -114,12 +114,12 @@ def asked_of_each(servers: Iterable[Instance]) -> dict[str, Asked | NotAskable]:
     found = {}
     for row in servers:
         if row.numa_topology is not None:
-            found[row.uuid] = asked_of_instance(row)
+            found[row.uuid] = as_far_as_read(asked_of_instance(row), facts)
             continue
         image = frozenset((row.image_properties or {}).items())
         key = (row.flavor, image, row.volume_backed, None if row.flavor else row.name)
         if key not in known:
-            known[key] = asked_of_instance(row)
+            known[key] = as_far_as_read(asked_of_instance(row), facts)
         found[row.uuid] = known[key]
     return found
 
@@ -169,13 +169,33 @@ def has_few_traits(facts: Facts) -> bool:
     return any(row.source == PLACEMENT and row.read_via == "API" for row in facts.coverage.sources)
 
 
+def as_far_as_read(asked: Asked | NotAskable, facts: Facts) -> Asked | NotAskable:
+    """The same server, without the traits of which it was not read which providers have them.
+
+    Every host then counts as one that suits, and the gap says that fewer may fit.
+    """
+    unread = traits_wanted([asked]) - facts.traits_read if facts.once(has_few_traits) else None
+    if not unread or isinstance(asked, NotAskable):
+        return asked
+    request = replace(
+        asked.request,
+        groups=tuple(_without(group, unread) for group in asked.request.groups),
+        root_required=asked.request.root_required - unread,
+        root_forbidden=asked.request.root_forbidden - unread,
+    )
+    return replace(asked, request=request, gaps=asked.gaps | {Gap.TRAITS_NOT_READ})
+
+
+def _without(group: RequestGroup, unread: frozenset[str]) -> RequestGroup:
+    required = tuple(any_of for any_of in group.required if not any_of & unread)
+    return replace(group, required=required, forbidden=group.forbidden - unread)
+
+
 def gaps_of(asked: Asked, facts: Facts) -> frozenset[Gap]:
     """What this kind of server needs and is not known, also because this cloud does not say it."""
     gaps = {*asked.gaps}
     if asked.numa is not None and not facts.has(NUMA_TOPOLOGIES):
         gaps.add(Gap.NUMA_NOT_READ)
-    if facts.once(has_few_traits) and traits_wanted([asked]) - facts.traits_read:
-        gaps.add(Gap.TRAITS_NOT_READ)
     if facts.once(_kept_for_some):
         gaps.add(Gap.AGGREGATE_OWNERS)
     return frozenset(gaps)

@@ -298,7 +298,7 @@ def _movable(facts: Facts, hosts: Iterable[Place]) -> Iterator[tuple[str, Asked]
         and (row.vm_state, row.task_state) == ("active", None)
         and not is_bare_metal(row, facts)
     ]
-    for uuid, kind in asked_of_each(settled).items():
+    for uuid, kind in asked_of_each(settled, facts).items():
         if not isinstance(kind, Asked) or kind.numa is not None:
             continue
         if may_have_devices(facts.alive[uuid], kind, facts):

@@ -177,7 +177,7 @@ class _Relocation:
     """Hosts while servers are moved between them."""
 
     def __init__(self, facts: Facts, servers: Iterable[Instance]) -> None:
-        self._asked = asked_of_each(servers)
+        self._asked = asked_of_each(servers, facts)
         kinds = [asked for asked in self._asked.values() if isinstance(asked, Asked)]
         self._ground = ground(facts, {kind.request for kind in kinds})
         self._filling = Filling(self._ground, kinds)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The facts as they would be with other hosts, ratios or reservations."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from trueup.reconcile.facts import ComputeNode, Facts, HostTopology, Inventory, Provider
@@ -24,8 +24,7 @@ def assumed(facts: Facts, what: WhatIf) -> Facts:
     those of all compute hosts; a new host has those of the one that it is like, and holds nothing.
     """
     for host, number in what.more.items():
-        for copy in range(1, number + 1):
-            facts = _with_one_more(facts, host, f"+{copy}")
+        facts = _with_more(facts, host, [f"+{copy}" for copy in range(1, number + 1)])
     facts = _stocked(facts, what.ratios, what.reserved)
     kept = [row for row in facts.compute_nodes if row.host not in what.without]
     return replace(facts, compute_nodes=tuple(kept))
@@ -56,37 +55,48 @@ def _stock(
     )
 
 
-def _with_one_more(facts: Facts, host: str, mark: str) -> Facts:
-    """The facts with another host like this one, with its trees, service, mapping, aggregates."""
+def _with_more(facts: Facts, host: str, marks: Sequence[str]) -> Facts:
+    """The facts with more hosts like this one, with its trees, service, mapping, aggregates.
+
+    Each mark ends the names and the UUIDs of one of them.
+    """
     nodes = [row for row in facts.compute_nodes if row.host == host]
     roots = {row.uuid for row in nodes}
     trees = [row for row in facts.providers.values() if row.root in roots and not row.sharing]
-    name = host + mark
+    names = [host + mark for mark in marks]
     pools = {
-        row.uuid: replace(row, shares_with=row.shares_with | _marked(row.shares_with & roots, mark))
+        row.uuid: replace(
+            row, shares_with=row.shares_with | _marked(row.shares_with & roots, marks)
+        )
         for row in facts.sharing
     }
+    services = [row for row in facts.services if row.host == host]
+    mappings = [row for row in facts.host_mappings if row.host == host]
+    copies = (copy for mark in marks for copy in _copies(trees, mark))
     return replace(
         facts,
-        providers={**facts.providers, **pools, **{u.uuid: u for u in _copies(trees, mark)}},
-        compute_nodes=(*facts.compute_nodes, *(_empty(row, name, mark) for row in nodes)),
+        providers={**facts.providers, **pools, **{copy.uuid: copy for copy in copies}},
+        compute_nodes=(
+            *facts.compute_nodes,
+            *(_empty(row, host + mark, mark) for mark in marks for row in nodes),
+        ),
         services=(
             *facts.services,
-            *(replace(row, host=name) for row in facts.services if row.host == host),
+            *(replace(row, host=name) for row in services for name in names),
         ),
         host_mappings=(
             *facts.host_mappings,
-            *(replace(row, host=name) for row in facts.host_mappings if row.host == host),
+            *(replace(row, host=name) for row in mappings for name in names),
         ),
         host_aggregates=tuple(
-            replace(row, hosts=(*row.hosts, name)) if host in row.hosts else row
+            replace(row, hosts=(*row.hosts, *names)) if host in row.hosts else row
             for row in facts.host_aggregates
         ),
     )
 
 
-def _marked(uuids: Collection[str], mark: str) -> frozenset[str]:
-    return frozenset(uuid + mark for uuid in uuids)
+def _marked(uuids: Collection[str], marks: Sequence[str]) -> frozenset[str]:
+    return frozenset(uuid + mark for uuid in uuids for mark in marks)
 
 
 def _copies(trees: Iterable[Provider], mark: str) -> Iterable[Provider]:

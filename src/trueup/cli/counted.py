@@ -8,6 +8,7 @@ from dataclasses import replace
 from trueup.capacity.asked import (
     Asked,
     NotAskable,
+    as_far_as_read,
     asked_of,
     flavors_in_use,
     has_few_traits,
@@ -27,7 +28,8 @@ def placeables(command: CloudVerb, arguments: argparse.Namespace, seen: Observat
     if gap := gap_of(seen.facts):
         return Placeables(gap=gap)
     if getattr(arguments, "snapshot", None):
-        return summary(seen, [asked_of(flavor, {}) for flavor in flavors_in_use(seen.facts)])
+        kinds = [asked_of(flavor, {}) for flavor in flavors_in_use(seen.facts)]
+        return summary(seen, [as_far_as_read(kind, seen.facts) for kind in kinds])
     try:
         with command.cloud(arguments) as cloud:
             kinds = [asked_of(flavor, {}) for flavor in cloud.nova.flavors()]

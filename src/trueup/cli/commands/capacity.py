@@ -14,6 +14,7 @@ from trueup.capacity.after import after_repair, after_steps
 from trueup.capacity.asked import (
     Asked,
     NotAskable,
+    as_far_as_read,
     asked_of,
     asked_of_amounts,
     flavors_in_use,
@@ -317,7 +318,8 @@ def gathered(
     """
     if arguments.snapshot:
         seen = observation(load(arguments.snapshot).facts, options)
-        return seen, ask(seen.facts, flavors_in_use(seen.facts))
+        kinds = ask(seen.facts, flavors_in_use(seen.facts))
+        return seen, tuple(as_far_as_read(kind, seen.facts) for kind in kinds)
     with command.cloud(arguments) as cloud, progress() as report:
         seen = Observer(cloud, options, report).observe()
         kinds = ask(seen.facts, cloud.nova.flavors())
