@@ -260,8 +260,8 @@ def opposites(journal: Journal, folder: Path) -> tuple[str, ...]:
 def _lineage(journal: Journal, every: Mapping[str, Journal]) -> tuple[str, bool]:
     """The plan that a run is about in the end, by id, and whether the run writes or takes back."""
     writes = True
-    while journal.plan.undoes in every:
-        journal, writes = every[journal.plan.undoes], not writes
+    while undone := every.get(journal.plan.undoes or ""):
+        journal, writes = undone, not writes
     return journal.run.rpartition("-")[0], writes
 
 
