@@ -394,18 +394,15 @@ def _noted(
 
     Several runs may have one step in place: a later run of a plan counts it as done.
     """
-    done: list[StepOutcome] = []
     try:
-        for step, outcome in outcomes:
-            done += [(step, outcome)] if outcome.result == "done" else []
-            yield step, outcome
+        yield from outcomes
     finally:
-        for name in opposites(journal, folder) if done else ():
+        ours = {step.id: outcome.versions[::-1] for step, outcome in journal.in_place}
+        for name in opposites(journal, folder) if ours else ():
             with suppress(RunBusy), reopened(name, folder) as other:
-                in_place = {step.id for step, _ in other.in_place}
-                for step, outcome in done:
-                    if step.id in in_place:
-                        other.take_back(step.id, journal.run, outcome.versions[::-1])
+                for step, _ in other.in_place:
+                    if step.id in ours:
+                        other.take_back(step.id, journal.run, ours[step.id])
 
 
 def _open_steps(journal: Journal) -> tuple[OpenStep, ...]:
