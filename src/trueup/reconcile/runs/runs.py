@@ -397,12 +397,15 @@ def _noted(
     try:
         yield from outcomes
     finally:
-        ours = {step.id: outcome.versions[::-1] for step, outcome in journal.in_place}
-        for name in opposites(journal, folder) if ours else ():
-            with suppress(RunBusy), reopened(name, folder) as other:
-                for step, _ in other.in_place:
-                    if step.id in ours:
-                        other.take_back(step.id, journal.run, ours[step.id])
+        _note_elsewhere(journal, folder)
+
+
+def _note_elsewhere(journal: Journal, folder: Path) -> None:
+    ours = {step.id: outcome.versions[::-1] for step, outcome in journal.in_place}
+    for name in opposites(journal, folder) if ours else ():
+        with suppress(RunBusy), reopened(name, folder) as other:
+            for step in [step for step, _ in other.in_place if step.id in ours]:
+                other.take_back(step.id, journal.run, ours[step.id])
 
 
 def _open_steps(journal: Journal) -> tuple[OpenStep, ...]:
