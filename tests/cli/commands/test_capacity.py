@@ -143,6 +143,14 @@ def test_a_mix_fits_at_most_so_often_if_not_all_is_known(tmp_path):
         assert f"In all: the whole mix {said}." in ran.err
 
 
+def test_no_ratio_is_assumed_for_what_only_a_pool_has(tmp_path):
+    text = "cell1\n  host h1 VCPU=8 up\n  provider pool DISK_GB=9 sharing\n"
+    path = tmp_path / "cloud.snapshot"
+    save(Snapshot(read_cloud(text).facts()), path)
+    ran = trueup("capacity", "--from", path, "--resources", "VCPU=1", "--ratio", "DISK_GB=2")
+    assert (ran.code, "no compute host has DISK_GB; known: VCPU" in ran.err) == (2, True), ran.err
+
+
 def test_plain_amounts_and_traits(reporting):
     ran = trueup("capacity", "--resources", "VCPU=1,MEMORY_MB=512", "--trait", "HW_CPU_X86_AVX2")
     assert ran.code == 0
@@ -251,8 +259,8 @@ def test_failures_that_cannot_be_absorbed(reporting):
         (("--ratio", "VCPU=-1"), "makes no sense"),
         (("--ratio", "VCPU=nan"), "makes no sense"),
         (("--ratio", "VCPU=1", "--ratio", "VCPU=2"), "VCPU is named twice"),
-        (("--ratio", "VPCU=2"), "no provider has VPCU; known: "),
-        (("--reserved", "vcpu=2"), "no provider has vcpu; known: "),
+        (("--ratio", "VPCU=2"), "no compute host has VPCU; known: "),
+        (("--reserved", "vcpu=2"), "no compute host has vcpu; known: "),
         (("--survive", "0"), "1 or more"),
         (("--survive", "1", "--flavor", "lab.huge"), "about the servers that there are"),
         (("--resources", "VCPU=1", "--flavor", "lab.huge"), "only one"),

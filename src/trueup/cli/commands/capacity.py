@@ -264,10 +264,11 @@ def under(arguments: argparse.Namespace, facts: Facts) -> Facts:
     for name in (*what.without, *what.more):
         if name not in known:
             raise OptionRefused("--without or --with", no_host(name, facts))
-    classes = {name for row in facts.providers.values() for name in row.inventories}
+    trees = (row for root in facts.nodes_by_uuid for row in facts.trees.get(root, ()))
+    classes = {name for row in trees for name in row.inventories}
     for name in (*what.ratios, *what.reserved):
         if name not in classes:
-            words = f"no provider has {name}; known: {', '.join(sorted(classes))}"
+            words = f"no compute host has {name}; known: {', '.join(sorted(classes))}"
             raise OptionRefused("--ratio or --reserved", words)
     return assumed(facts, what)
 

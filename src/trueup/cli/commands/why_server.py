@@ -131,8 +131,8 @@ def ask(nova_conf: Path | None, uuid: str, move: str | None, ports: Sequence[str
             raise ServerRefused(words) from error
         if schedule is None:
             raise ServerRefused(
-                f"Nova has no request spec of {uuid}. Check the UUID; of a server that was archived "
-                "Nova keeps none."
+                f"Nova has no request spec of {uuid}. Check the UUID; Nova keeps none of a server "
+                "that was archived."
             )
     silent = ""
     try:
