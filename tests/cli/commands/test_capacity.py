@@ -143,6 +143,14 @@ def test_a_mix_fits_at_most_so_often_if_not_all_is_known(tmp_path):
         assert f"In all: the whole mix {said}." in ran.err
 
 
+def test_hosts_without_dedicated_cpus_may_be_used_all_the_same(tmp_path):
+    path = tmp_path / "cloud.snapshot"
+    save(Snapshot(read_cloud("cell1\n  host h1 VCPU=8 up\n").facts()), path)
+    for name, said in (("PCPU", True), ("VCPU", False)):
+        ran = trueup("capacity", "--from", path, "--resources", f"{name}=9")
+        assert ("Nova may use their VCPU instead" in ran.err) == said, ran.err
+
+
 def test_no_ratio_is_assumed_for_what_only_a_pool_has(tmp_path):
     text = "cell1\n  host h1 VCPU=8 up\n  provider pool DISK_GB=9 sharing\n"
     path = tmp_path / "cloud.snapshot"

@@ -19,7 +19,7 @@ from trueup.capacity.asked import (
     asked_of_amounts,
     flavors_in_use,
 )
-from trueup.capacity.counting import By, Capacity, Later, capacity
+from trueup.capacity.counting import Bind, By, Capacity, Later, capacity
 from trueup.capacity.document import capacity_document, failures_document
 from trueup.capacity.fragments import free_in
 from trueup.capacity.mixing import Portion, mixed
@@ -372,6 +372,8 @@ def tell(found: Capacity, facts: Facts) -> None:
     if left_out := words.left_out(found):
         say(left_out)
     tell_unread(facts)
+    if any((Bind.CLASS, "PCPU") in row.binds for row in found.rows):
+        say(words.WITHOUT_PCPU)
     for name, open_gaps in gaps.items():
         say(f"{name}: at most so many, because this is not counted: {words.not_counted(open_gaps)}")
     for refused in found.not_askable:
