@@ -266,6 +266,7 @@ def test_failures_that_cannot_be_absorbed(reporting):
         (("--with", "compute-01"), "'compute-01' is not NAME=NUMBER"),
         (("--ratio", "VCPU=-1"), "makes no sense"),
         (("--ratio", "VCPU=nan"), "makes no sense"),
+        (("--with", "compute-01=1000001"), "name a number from 0 to 1000000"),
         (("--ratio", "VCPU=1", "--ratio", "VCPU=2"), "VCPU is named twice"),
         (("--ratio", "VPCU=2"), "no compute host has VPCU; known: "),
         (("--reserved", "vcpu=2"), "no compute host has vcpu; known: "),

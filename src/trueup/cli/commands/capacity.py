@@ -56,6 +56,7 @@ from trueup.reconcile.wording import counted
 
 # Moves of servers depend on these, and no source that is read for a whole cloud has them.
 NOT_ASKED = "Not checked: server groups, and the zone that a server was asked to be in."
+_COPIES_MAX = 10**6
 Number = TypeVar("Number", int, float)
 Kinds = tuple[Asked | NotAskable, ...]
 
@@ -256,7 +257,7 @@ def under(arguments: argparse.Namespace, facts: Facts) -> Facts:
     """The facts under the assumptions that the options make. Raises OptionRefused."""
     what = WhatIf(
         without=tuple(arguments.without),
-        more=_numbers("--with", arguments.more, int),
+        more=_numbers("--with", arguments.more, int, most=_COPIES_MAX),
         ratios=_numbers("--ratio", arguments.ratio, float),
         reserved=_numbers("--reserved", arguments.reserved, int),
     )
@@ -274,7 +275,11 @@ def under(arguments: argparse.Namespace, facts: Facts) -> Facts:
 
 
 def _numbers(
-    option: str, words: Iterable[str], kind: Callable[[str], Number], least: int = 0
+    option: str,
+    words: Iterable[str],
+    kind: Callable[[str], Number],
+    least: int = 0,
+    most: int = MAX_INTEGER,
 ) -> dict[str, Number]:
     """What NAME=NUMBER says, in this order. Raises OptionRefused."""
     found: dict[str, Number] = {}
@@ -284,8 +289,8 @@ def _numbers(
             value = kind(number if name else "")
         except ValueError as error:
             raise OptionRefused(option, f"{word!r} is not NAME=NUMBER") from error
-        if not least <= value <= MAX_INTEGER:
-            allowed = f"name a number from {least} to {MAX_INTEGER}"
+        if not least <= value <= most:
+            allowed = f"name a number from {least} to {most}"
             raise OptionRefused(option, f"{number} makes no sense; {allowed}")
         if name in found:
             raise OptionRefused(option, f"{name} is named twice")
