@@ -169,10 +169,10 @@ def tell_open(undo: Run, undone: str) -> None:
             f"back all the same: {again} --step {contested.id}"
         )
     for name, steps in undo.elsewhere.items():
-        verb = "is" if len(steps) == 1 else "are"
+        verb, them = ("is", "it") if len(steps) == 1 else ("are", "them")
         say(
             f"{counted(len(steps), 'step')} of run {undone} {verb} in place by run {name}, which "
-            f"took an undo back. To take that back: {complete(f'trueup undo {name}')}"
+            f"did {them} again after an undo. To take that back: {complete(f'trueup undo {name}')}"
         )
     for written, outcome in undo.partly:
         say(f"Step {written.id} is not taken back: {in_words(outcome.reason)}.")

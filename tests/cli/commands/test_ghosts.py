@@ -91,7 +91,7 @@ def test_invariant_13_a_running_guest_is_stopped_only_by_name(ghosts, small, lib
     ghost = small.consumer(ORPHAN)
     define(libvirtd, ghost, running=True)
     left = ghosts("--apply", "--yes")
-    assert left.code == 5, "what it holds could not be checked"
+    assert left.code == ghosts().code == 5, "what it holds could not be checked"
     assert states(libvirtd)[ghost], "it runs on"
     assert small.holding(ghost)["allocations"], "and is counted"
 
@@ -99,6 +99,7 @@ def test_invariant_13_a_running_guest_is_stopped_only_by_name(ghosts, small, lib
     assert (unsaid.code, states(libvirtd)[ghost]) == (2, True)
     assert "say --yes as well" in unsaid.err
     dry = ghosts("--domain", ghost, "-f", "json")
+    assert dry.code == 3, "the plan settles what could not be checked"
     [row] = [one for one in dry.json() if one["Instance"] == ghost]
     assert row["Plan"].startswith("stop its guest and undefine it on compute-01; release VCPU=")
     assert f"Cannot be undone: domain {ghost} on compute-01: its guest is stopped" in dry.err
@@ -127,6 +128,23 @@ def test_a_guest_that_starts_after_the_plan_is_left(ghosts, small, libvirtd, tmp
     }
     assert states(libvirtd)[ghost]
     assert small.holding(ghost)["allocations"], "Placement still counts what it uses"
+
+
+def test_a_guest_that_runs_and_holds_nothing_is_work_to_do(ghosts, small, libvirtd):
+    ghost = small.consumer(ORPHAN)
+    define(libvirtd, ghost, running=True)
+    small.call("DELETE", f"/allocations/{ghost}")
+    for words in ((), ("--domain", ghost), ("--apply",)):
+        assert ghosts(*words).code == 3, words
+    assert states(libvirtd)[ghost]
+
+
+@pytest.mark.parametrize("words", [(), ("--apply",)])
+def test_without_an_answer_of_any_hypervisor_nothing_was_compared(small, nova_conf, words):
+    silent = "qemu+tcp://127.0.0.1:1/system"
+    ran = trueup("ghosts", "--libvirt", silent, "--interval", 0.01, *words)
+    assert ran.code == 5, ran.err
+    assert "Not read from libvirt: domains of compute-01" in ran.err
 
 
 def test_a_plan_that_is_kept_can_be_rehearsed(ghosts, small, libvirtd, tmp_path):

@@ -65,6 +65,53 @@ def test_what_an_undo_of_its_undo_did_again_is_in_place_by_that_run(small, run, 
     assert small.ledger() != repaired
 
 
+@pytest.mark.parametrize("order", [(1, 2), (2, 1)])
+def test_a_step_that_two_runs_of_a_plan_have_in_place_is_taken_back_in_both(
+    small, plan_file, order
+):
+    """The second run did one step again, and counted the others as done."""
+    before, plan = small.ledger(), load(plan_file).id
+    trueup("apply", plan_file)
+    trueup("undo", f"{plan}-1", "--step", 2)
+    assert trueup("apply", plan_file).code == 0
+    first, second = (trueup("undo", f"{plan}-{number}", "-f", "json") for number in order)
+    if order == (1, 2):
+        assert (len(first.json()), len(second.json())) == (3, 1)
+        assert f"1 step of run {plan}-1 is in place by run {plan}-2" in first.err
+    else:
+        assert f"Nothing of run {plan}-1 is in place; nothing is written." in second.err
+    assert second.code == 0
+    assert small.ledger() == before
+
+
+def test_an_undo_that_the_plan_did_again_since_is_no_longer_in_place(small, run, plan_file, state):
+    trueup("undo", run)
+    trueup("apply", plan_file)
+    [undo] = [one.run for one in runs(state) if one.plan.undoes == run]
+    ran = trueup("undo", undo)
+    assert ran.code == 0
+    assert f"Nothing of run {undo} is in place; nothing is written." in ran.err
+    ran = trueup("undo", run)
+    assert ran.code == 4
+    assert f"4 steps of run {run} are in place by run {load(plan_file).id}-2" in ran.err
+
+
+def test_what_a_later_run_counts_as_done_is_taken_back_with_it(small, run, plan_file, state):
+    """An undo of an undo put the steps in place, and a run of the plan found them there."""
+    repaired = small.ledger()
+    trueup("undo", run, "--step", 1)
+    [undo] = [one.run for one in runs(state) if one.plan.undoes == run]
+    trueup("undo", undo)
+    [again] = [one.run for one in runs(state) if one.plan.undoes == undo]
+    assert small.ledger() == repaired
+    trueup("apply", plan_file)
+    assert trueup("undo", load(plan_file).id).code == 0
+    for name in (again, run):
+        ran = trueup("undo", name)
+        assert ran.code == 0, ran.err
+        assert f"Nothing of run {name} is in place; nothing is written." in ran.err
+
+
 def test_a_journal_that_cannot_be_read_may_be_of_an_earlier_undo(run, plan_file, state):
     """Silence would say that there was none."""
     closed = state / "20990101T000000-abcdef01-1.jsonl"

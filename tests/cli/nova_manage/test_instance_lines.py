@@ -135,6 +135,47 @@ def test_a_port_that_the_instance_does_not_have(bandwidth: Bandwidth, second_bri
     assert one.uuid in twins.ledger()
 
 
+def test_a_choice_for_a_port_that_requests_nothing_or_is_of_another_instance(
+    bandwidth: Bandwidth, second_bridge: str
+) -> None:
+    twins, one, other = bandwidth.twins, bandwidth.instance, bandwidth.twins.actives()[1]
+    twins.keep_alive()
+    bandwidth.ports(["first", "second", "third"])
+    second, third = (twins.neutron.ports[uuid_of(name)] for name in ("second", "third"))
+    second["resource_request"] = None
+    third["device_id"] = other.uuid
+    for port in (second, third):
+        twins.hold(one)
+        chosen = f"{port['id']}={second_bridge}"
+        ran = twins.ours(*HEAL, "--instance", one.uuid, "--port-provider", chosen)
+        assert ran.code == 127, ran.out
+        assert f"Port {port['id']} of --port-provider is attached to none of" in ran.out
+        assert one.uuid not in twins.ledger()
+
+
+def test_a_chosen_provider_that_does_not_suit(bandwidth: Bandwidth) -> None:
+    """Nothing is written against an operator's word, though only one provider suits."""
+    twins, one = bandwidth.twins, bandwidth.instance
+    twins.keep_alive()
+    twins.hold(one, twins.right(one))
+    bandwidth.ports(["first"])
+    ran = twins.ours(*HEAL, "--instance", one.uuid, "--port-provider", f"{uuid_of('first')}=br7")
+    assert ran.code == 3, ran.out
+    assert f"br7, which was chosen for port {uuid_of('first')}, cannot give" in ran.out
+    assert twins.neutron.profiles() == {uuid_of("first"): {}}
+
+
+def test_a_choice_while_neutron_does_not_answer(bandwidth: Bandwidth, second_bridge: str) -> None:
+    """What ports there are is not known, so nothing is said of them."""
+    twins, one = bandwidth.twins, bandwidth.instance
+    twins.hold(one)
+    twins.neutron.silent = True
+    chosen = f"{uuid_of('first')}={second_bridge}"
+    ran = twins.ours(*HEAL, "--instance", one.uuid, "--port-provider", chosen)
+    assert ran.code == 5, ran.out
+    assert f"Unable to query ports for instance {one.uuid}: " in ran.out
+
+
 def test_a_neutron_that_does_not_answer(bandwidth: Bandwidth) -> None:
     twins, one = bandwidth.twins, bandwidth.instance
 

@@ -5,7 +5,7 @@ import pytest
 
 from tests.reconcile.planning import facts_of
 from tests.scenarios.names import uuid_of
-from trueup.reconcile.remedies.bindings import binding_changes, unguarded, wrong_bindings
+from trueup.reconcile.remedies.bindings import binding_changes, not_writable, wrong_bindings
 from trueup.reconcile.steps import Change, PortBinding, Profile
 
 CLOUD = """
@@ -65,9 +65,19 @@ def test_the_change_keeps_the_rest_of_the_profile_and_is_made_at_the_ports_revis
 def test_what_is_not_known_is_not_written():
     unknown = found("port p1 of web NET_BW=5 named=other", nic=5)
     assert binding_changes(unknown) == ()
-    assert not unguarded(unknown)
+    assert not_writable(unknown, facts_of(CLOUD)) is None
 
 
-@pytest.mark.parametrize(("words", "expected"), [("", False), (" unrevised", True)])
-def test_a_write_is_unguarded_without_a_revision(words, expected):
-    assert unguarded(found(f"port p1 of web NET_BW=5{words}", nic=5)) is expected
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("", None),
+        (" unrevised", "port-without-revision"),
+        ("\nchosen nic for p1", None),
+        ("\nchosen h2 for p1", "chosen-provider-wrong"),
+    ],
+)
+def test_a_write_needs_a_revision_and_no_choice_against_it(words, why):
+    port = f"port p1 of web NET_BW=5{words}"
+    reason = not_writable(found(port, nic=5), facts_of(CLOUD + port))
+    assert (reason.name if reason else None) == why

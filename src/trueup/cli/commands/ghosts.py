@@ -28,6 +28,7 @@ from trueup.exit_codes import ExitCode
 from trueup.reconcile.audit import refuse_interval
 from trueup.reconcile.clock import now
 from trueup.reconcile.collect.selection import Selection
+from trueup.reconcile.facts import LIBVIRT, Facts
 from trueup.reconcile.files import refuse_unwritable
 from trueup.reconcile.plan import refuse_too_large, refuse_unfit
 from trueup.reconcile.plan.plan_file import save
@@ -132,15 +133,11 @@ class GhostsCommand(CloudVerb):
 
 
 def _written(shown: ExitCode, planned: Planned, ended: Sequence[Driven]) -> ExitCode:
-    """The exit code after a plan was written: what the comparison showed before may be left."""
+    """The exit code after a plan was written; `shown` is that of the comparison before."""
     code = code_of_all(*ended)
     if code is not ExitCode.CLEAN:
         return code
-    result = planned.second.audit
-    # What the plan was about is settled now, also what could not be checked of it before.
-    settled = {row.subject.uuid for row in planned.plan.findings}
-    still = any(row.subject.uuid not in settled for row in result.unchecked)
-    if shown is ExitCode.INCOMPLETE and (still or not result.coverage.complete):
+    if shown is ExitCode.INCOMPLETE:
         return shown
     return ExitCode.FINDINGS if planned.plan.declined else code
 
@@ -197,13 +194,20 @@ def _rows(planned: Planned, arguments: argparse.Namespace) -> list[Comparison]:
 
 def _verdict(planned: Planned, rows: Sequence[Comparison]) -> ExitCode:
     """What the comparison shows; a silent source comes first, as in an audit."""
-    result = planned.second.audit
-    shown = {row.uuid for row in rows}
-    unchecked = any(row.subject.uuid in shown for row in result.unchecked)
-    if not result.coverage.complete or unchecked:
+    second, shown = planned.second, {row.uuid for row in rows}
+    # The plan settles what it is about, also what could not be checked of that.
+    settled = {row.subject.uuid for row in planned.plan.findings}
+    unchecked = {row.subject.uuid for row in second.audit.unchecked}
+    if not second.audit.coverage.complete or _silent(second.facts) or unchecked & shown - settled:
         return ExitCode.INCOMPLETE
     left = planned.plan.steps or planned.plan.declined
     return ExitCode.FINDINGS if left else ExitCode.CLEAN
+
+
+def _silent(facts: Facts) -> bool:
+    """Whether hypervisors were asked and none answered. One alone may be of a dead host."""
+    asked = (row for row in facts.coverage.sources if row.source == LIBVIRT)
+    return any(row.unsupported for row in asked) and not facts.hypervisors_that_answered
 
 
 def _choice(arguments: argparse.Namespace) -> GhostChoice:

@@ -117,11 +117,13 @@ def _healing(job: Job, cells: Iterable[NovaCell]) -> Healing:
     is not limited, as in Nova's command.
     """
     arguments, first = job.arguments, job.observed()
-    _refuse_foreign_ports(arguments, first.facts)
-    findings, later = _to_heal(arguments, first.audit.findings, first.facts, cells)
     empty = Healing(first.facts, writes=not arguments.dry_run, forced=arguments.force)
     # PARITY: without Neutron, nothing is healed.
-    if not findings or neutron_silent(first.facts):
+    if neutron_silent(first.facts):
+        return empty
+    _refuse_foreign_ports(arguments, first.facts)
+    findings, later = _to_heal(arguments, first.audit.findings, first.facts, cells)
+    if not findings:
         return empty
     seconds = job.seconds_between(findings, writes=empty.writes)
     result = job.planned(first, findings, seconds, _with_owner(findings))
@@ -140,13 +142,14 @@ def _healing(job: Job, cells: Iterable[NovaCell]) -> Healing:
 
 
 def _refuse_foreign_ports(arguments: argparse.Namespace, facts: Facts) -> None:
-    """Raise Invalid for a --port-provider of a port that no selected instance has."""
+    """Raise Invalid for a --port-provider of a port that no selected instance has, or that requests
+    nothing."""
     known = {port.id for rows in facts.ports_by_device.values() for port in rows}
     for port, _ in arguments.port_provider:
         if port not in known:
             raise Invalid(
-                f"Port {port} of --port-provider is attached to none of the instances; nothing "
-                "was written."
+                f"Port {port} of --port-provider is attached to none of the instances, or requests "
+                "no resources; nothing was written."
             )
 
 

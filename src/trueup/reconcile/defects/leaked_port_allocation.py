@@ -66,8 +66,9 @@ def _unread(claim: RightAsFarAsKnown, facts: Facts) -> Reason | None:
     Without Neutron, Nova's own copy of the ports at least shows whether they hold something.
     """
     held = held_of(Share.PORTS, claim.held)
-    open_parts = claim.wanted.of(Share.PORTS).open if held or claim.instance.ports_hold else ()
-    if not open_parts:
+    ports = facts.ports_by_device.get(claim.instance.uuid, ())
+    open_parts = claim.wanted.of(Share.PORTS).open
+    if not open_parts or not (held or ports or claim.instance.ports_hold):
         return None
     holds = holding(held, facts.provider_names)
     if not facts.ports_read:
@@ -75,7 +76,6 @@ def _unread(claim: RightAsFarAsKnown, facts: Facts) -> Reason | None:
             return None
         some = claim.instance.ports_hold
         return because("ports-held-unread" if some else "ports-not-held-unread", holds=holds)
-    ports = facts.ports_by_device.get(claim.instance.uuid, ())
     unbound = any(not port.bound_on(claim.instance.host) for port in ports)
     if unbound or not any(isinstance(part, Unknown) for part in open_parts):
         return None

@@ -8,9 +8,16 @@ policy later, or `nova-manage placement heal_allocations --force` dropped its re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from trueup.reconcile.expected import Ambiguous, Share, difference, open_reasons
+from trueup.reconcile.expected import (
+    Ambiguous,
+    ExpectedAllocation,
+    Share,
+    difference,
+    open_reasons,
+)
 from trueup.reconcile.facts import Facts
 from trueup.reconcile.reasons import Reason, because
+from trueup.reconcile.remedies.bindings import wrong_choices
 from trueup.reconcile.remedies.guarded_steps import guarded_step, with_share
 from trueup.reconcile.rules.claims import PortsMissing, claim_of, claims
 from trueup.reconcile.steps import Step
@@ -48,30 +55,32 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
     if held is None or not isinstance(claim, PortsMissing):
         return because("not-settled-now")
     wanted = claim.wanted.of(Share.PORTS)
-    if wanted.open:
-        return _why_open(claim, facts)
+    wrong = tuple(_wrong_choices(claim, facts))
+    if wanted.open or wrong:
+        return _why_open(claim, wrong, facts)
     after = replace(held, amounts=with_share(Share.PORTS, held.amounts, wanted.known))
     return guarded_step({claim.instance.uuid: after}, facts, finding, claim.instance)
 
 
-def _why_open(claim: PortsMissing, facts: Facts) -> Reason:
+def _why_open(claim: PortsMissing, wrong: tuple[Reason, ...], facts: Facts) -> Reason:
     """Why the right providers are not known, and what the operator can do."""
     wanted = claim.wanted.of(Share.PORTS)
     reason = open_reasons(wanted, facts.provider_names)
     if any(isinstance(part, Ambiguous) and not part.providers for part in wanted.open):
         host = claim.instance.host
         return because("port-inventory-missing", reason, host=host)
-    sources = {part.source for part in wanted.open if isinstance(part, Ambiguous)}
-    ports = facts.ports_by_device.get(claim.instance.uuid, ())
-    chosen = [
-        because("chosen-provider-wrong", provider=name, port=port.id)
-        for port in ports
-        if f"port {port.id}" in sources
-        for name in facts.chosen_providers.get(port.id, ())
-    ]
-    if chosen:
-        return because("several", reason, *chosen)
-    return because("port-provider-open", reason)
+    return because("several", reason, *wrong) if wrong else because("port-provider-open", reason)
+
+
+def _wrong_choices(claim: PortsMissing, facts: Facts) -> Iterator[Reason]:
+    """The operator's choices that cannot give what a port lacks."""
+    lacking = {part.source for part in difference(Share.PORTS, claim.held, claim.wanted).lacking}
+    for port in facts.ports_by_device.get(claim.instance.uuid, ()):
+        source = f"port {port.id}"
+        parts = [row for row in claim.wanted.parts if getattr(row, "source", "") == source]
+        if source in lacking:
+            suitable = ExpectedAllocation(port.id, tuple(parts)).providers
+            yield from wrong_choices(port, suitable, facts)
 
 
 def _finding(claim: PortsMissing, facts: Facts) -> Finding:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from trueup.reconcile.expected import Share, open_reasons
 from trueup.reconcile.facts import Facts, Instance
 from trueup.reconcile.reasons import Reason, because
-from trueup.reconcile.remedies.bindings import WrongBinding, wrong_bindings
+from trueup.reconcile.remedies.bindings import WrongBinding, choices_against, wrong_bindings
 from trueup.reconcile.remedies.guarded_steps import bindings_step, guarded_step, with_share
 from trueup.reconcile.rules.claims import OnHost, PortsMisplaced, Right, claim_of, claims
 from trueup.reconcile.rules.whereabouts import as_found
@@ -62,9 +62,9 @@ def remedy(finding: Finding, facts: Facts) -> tuple[Step, ...] | Reason:
         after = replace(held, amounts=with_share(Share.PORTS, held.amounts, right))
         return guarded_step({claim.instance.uuid: after}, facts, finding, claim.instance)
     if open_ports := [binding for binding in _wrong(claim, facts) if binding.right is None]:
-        return because(
-            "port-provider-unknown", *(_several(binding, facts) for binding in open_ports)
-        )
+        several = [_several(binding, facts) for binding in open_ports]
+        against = [why for binding in open_ports for why in choices_against(binding, facts)]
+        return because("several" if against else "port-provider-unknown", *several, *against)
     step = bindings_step(finding, claim.instance, facts)
     return step if isinstance(step, Reason) else (step,)
 

@@ -21,7 +21,13 @@ from trueup.reconcile.expected.parts import (
     Share,
     Unknown,
 )
-from trueup.reconcile.expected.ports import port_parts, ports_of, requested_groups, unlisted_ports
+from trueup.reconcile.expected.ports import (
+    holder_of_port,
+    port_parts,
+    ports_of,
+    requested_groups,
+    unlisted_ports,
+)
 from trueup.reconcile.facts import PORT_CLASSES, Facts, Flavor, Instance, Migration
 from trueup.reconcile.reasons import because
 
@@ -193,6 +199,11 @@ def _port_parts(
         yield Unknown(words, frozenset({Share.PORTS}))
         return
     for port in ports_of(instance, facts):
+        if holder := holder_of_port(port, facts):
+            # SAFETY: a Neutron that was restored gives it to the server that had it before.
+            elsewhere = because("port-of-another", port=port.id, instance=holder)
+            yield Unknown(elsewhere, frozenset({Share.PORTS}))
+            return
         if port.device_profile:
             yield NotOurs(f"port {port.id}: device profile {port.device_profile}", {}, "Cyborg")
             continue

@@ -96,6 +96,17 @@ def unlisted_ports(instance: Instance, facts: Facts) -> tuple[str, ...]:
     return tuple(port for port in instance.ports_holding if port not in listed)
 
 
+def holder_of_port(port: Port, facts: Facts) -> str | None:
+    """Another instance that holds a port's resources, by Nova's network cache; or None."""
+    holder = facts.once(_holders_by_port).get(port.id)
+    return None if holder == port.device else holder
+
+
+def _holders_by_port(facts: Facts) -> dict[str, str]:
+    """The instance that holds each port's resources, by Nova's network caches."""
+    return {port: row.uuid for row in facts.alive.values() for port in row.ports_holding}
+
+
 def port_parts(groups: Iterable[RequestedGroup]) -> Iterator[ExpectedPart]:
     """One part for each request group."""
     for requested in groups:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from trueup.reconcile.expected import RequestedGroup, requested_groups_on
 from trueup.reconcile.facts import Amounts, Facts, Instance, Port, grouped
+from trueup.reconcile.reasons import Reason, because, together
 from trueup.reconcile.steps import Change, PortBinding, Profile
 
 
@@ -54,12 +55,30 @@ def _is_held(groups: Iterable[RequestedGroup], amounts: Amounts) -> bool:
     )
 
 
-def unguarded(wrong: Iterable[WrongBinding]) -> bool:
-    """Whether one of these profiles would be written without a revision number.
+def not_writable(wrong: Iterable[WrongBinding], facts: Facts) -> Reason | None:
+    """Why these profiles are not written; or None.
 
-    SAFETY: nothing would guard that write.
+    SAFETY: nothing would guard the write of a port without a revision number, and an operator's
+    choice that does not suit contradicts what would be written.
     """
-    return any(binding.right is not None and binding.port.revision is None for binding in wrong)
+    written = [binding for binding in wrong if binding.right is not None]
+    if any(binding.port.revision is None for binding in written):
+        return because("port-without-revision")
+    return together(reason for binding in written for reason in choices_against(binding, facts))
+
+
+def choices_against(wrong: WrongBinding, facts: Facts) -> Iterator[Reason]:
+    """As `wrong_choices`, of a port with a wrong profile."""
+    providers = [uuid for requested in wrong.groups for uuid in requested.providers]
+    return wrong_choices(wrong.port, providers, facts)
+
+
+def wrong_choices(port: Port, providers: Iterable[str], facts: Facts) -> Iterator[Reason]:
+    """The operator's choices for a port that are none of the providers that may be right."""
+    suitable = {word for uuid in providers for word in (uuid, facts.provider_names.get(uuid))}
+    for chosen in facts.chosen_providers.get(port.id, ()):
+        if chosen not in suitable:
+            yield because("chosen-provider-wrong", provider=chosen, port=port.id)
 
 
 def binding_changes(wrong: Iterable[WrongBinding]) -> tuple[Change, ...]:

@@ -29,7 +29,7 @@ from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.remedies.bindings import (
     WrongBinding,
     binding_changes,
-    unguarded,
+    not_writable,
     wrong_bindings,
 )
 from trueup.reconcile.rules.moves import has_no_domain, source_hosts
@@ -53,9 +53,6 @@ from trueup.reconcile.steps import (
     step_of,
 )
 from trueup.reconcile.verdicts import Finding
-
-_UNGUARDED = because("port-without-revision")
-
 
 # A consumer type that Placement's API accepts.
 _CONSUMER_TYPE = re.compile(r"[A-Z0-9_]+")
@@ -108,8 +105,8 @@ def guarded_step(
     every = tuple(guard for n, guard in enumerate(all_guards) if guard not in all_guards[:n])
     step = allocations_step(written, facts, (finding.id,), every)
     wrong = _wrong_bindings(after.get(instance.uuid), found, facts)
-    if unguarded(wrong):
-        return _UNGUARDED
+    if reason := not_writable(wrong, facts):
+        return reason
     bindings = binding_changes(wrong)
     return (step_of((*step.changes, *bindings), every, step.because) if bindings else step,)
 
@@ -217,8 +214,8 @@ def bindings_step(finding: Finding, instance: Instance, facts: Facts) -> Step | 
     holding = facts.holdings[instance.uuid]
     found = as_found(instance, facts.record(instance.uuid), facts)
     wrong = _wrong_bindings(holding.allocations, found, facts)
-    if unguarded(wrong):
-        return _UNGUARDED
+    if reason := not_writable(wrong, facts):
+        return reason
     changes = binding_changes(wrong)
     if not changes:
         return because("bindings-right-now")

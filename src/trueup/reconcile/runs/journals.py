@@ -9,7 +9,7 @@ what became of writes without an answer.
 import fcntl
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -243,10 +243,32 @@ def undos(original: Journal, folder: Path) -> tuple[str, ...]:
     return tuple(journal.run for journal in journals if journal.plan.undoes == original.run)
 
 
+def opposites(journal: Journal, folder: Path) -> tuple[str, ...]:
+    """The runs whose steps in place a run reverses, besides the run that it undoes.
+
+    All runs of a plan, their undos and the undos of these are about the same steps: some write
+    them, and the others take them back.
+    """
+    if journal.plan.undoes is None and journal.run.endswith("-1"):
+        return ()
+    every = {one.run: one for one in runs(folder) if isinstance(one, Journal)}
+    plan, writes = _lineage(journal, every)
+    found = (run for run, one in every.items() if _lineage(one, every) == (plan, not writes))
+    return tuple(run for run in found if run != journal.plan.undoes)
+
+
+def _lineage(journal: Journal, every: Mapping[str, Journal]) -> tuple[str, bool]:
+    """The plan that a run is about in the end, by id, and whether the run writes or takes back."""
+    writes = True
+    while undone := every.get(journal.plan.undoes or ""):
+        journal, writes = undone, not writes
+    return journal.run.rpartition("-")[0], writes
+
+
 def redone(original: Journal, folder: Path) -> dict[str, tuple[Step, ...]]:
     """The steps of a run that were taken back and are in place again, by the run that redid them.
 
-    That run took an undo back. Raises as `read`.
+    Raises as `read`.
     """
     found: dict[str, list[Step]] = {}
     for step in original.plan.steps:
@@ -258,7 +280,7 @@ def redone(original: Journal, folder: Path) -> dict[str, tuple[Step, ...]]:
 def _in_place_by(step: Step, journal: Journal, folder: Path) -> Journal | None:
     """The run that put a step in place again after an undo; None if no run did.
 
-    Each run takes back the run before it, so every second one puts the step in place again. An
+    Each run reverses the run before it, so every second one puts the step in place again. An
     unreadable journal ends the search: the command names it.
     """
     last, again = journal, True

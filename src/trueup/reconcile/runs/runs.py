@@ -41,7 +41,15 @@ from trueup.reconcile.plan import (
 )
 from trueup.reconcile.runs.apply import apply, require_answers, resolve_interrupted
 from trueup.reconcile.runs.journal import NOBODY, Journal, Origin, StepOutcome
-from trueup.reconcile.runs.journals import RunUnknown, applying, redone, reopened, undos
+from trueup.reconcile.runs.journals import (
+    RunBusy,
+    RunUnknown,
+    applying,
+    opposites,
+    redone,
+    reopened,
+    undos,
+)
 from trueup.reconcile.runs.journals import runs as runs_in
 from trueup.reconcile.runs.pace import ONE_BY_ONE, Pace
 from trueup.reconcile.runs.undo import UndoOpen, inverse
@@ -243,8 +251,8 @@ class Run:
     also counts steps whose outcome was not asked for yet, and a write under way. The rest is about
     steps of the undone run. `open`, also of its earlier undos: they may still be written.
     `left_in_place`: they may be another client's work, and the undo does not take them back.
-    `partly`: a part was written that nothing can take back. `elsewhere`: another run, which took an
-    undo of that run back, put them in place. `in_part`: they were written in part when the run was
+    `partly`: a part was written that nothing can take back. `elsewhere`: another run put them in
+    place again after an undo. `in_part`: they were written in part when the run was
     interrupted, and this undo took them back.
     """
 
@@ -281,11 +289,11 @@ def applied(
     require_answers(plan, cloud)
     note_undos(plan.id, cloud, folder)
     with applying(plan, folder, _origin(cloud, known)) as journal:
-        yield _run(journal, apply(cloud, journal, pace))
+        yield _run(journal, apply(cloud, journal, pace), folder)
 
 
-def _run(journal: Journal, outcomes: Iterator[StepOutcome]) -> Run:
-    steps = len(journal.plan.steps)
+def _run(journal: Journal, attempts: Iterator[StepOutcome], folder: Path) -> Run:
+    steps, outcomes = len(journal.plan.steps), _noted(attempts, journal, folder)
     return Run(
         journal.run, steps, journal.finished, outcomes, lambda: journal.attempted, journal=journal
     )
@@ -299,7 +307,7 @@ def continued(
     with reopened(run, folder) as journal:
         require_answers(journal.plan, cloud)
         journal.go_on_as(_origin(cloud, known))
-        yield _run(journal, apply(cloud, journal, pace))
+        yield _run(journal, apply(cloud, journal, pace), folder)
 
 
 def closed(run: str, cloud: Cloud, folder: Path) -> Run:
@@ -377,6 +385,24 @@ def _marking(undo: Run, original: Journal) -> Iterator[StepOutcome]:
         if outcome.result == "done":
             original.take_back(step.id, undo.name, outcome.versions[::-1])
         yield step, outcome
+
+
+def _noted(
+    outcomes: Iterator[StepOutcome], journal: Journal, folder: Path
+) -> Iterator[StepOutcome]:
+    """The outcomes of a run; afterwards the journals of all runs that it reverses note its steps.
+
+    Several runs may have one step in place: a later run of a plan counts it as done.
+    """
+    try:
+        yield from outcomes
+    finally:
+        ours = {step.id: outcome.versions[::-1] for step, outcome in journal.in_place}
+        for name in opposites(journal, folder) if ours else ():
+            with suppress(RunBusy), reopened(name, folder) as other:
+                for step, _ in other.in_place:
+                    if step.id in ours:
+                        other.take_back(step.id, journal.run, ours[step.id])
 
 
 def _open_steps(journal: Journal) -> tuple[OpenStep, ...]:
