@@ -20,7 +20,7 @@ from trueup.reconcile.files import is_there
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.plan.automatic import NotAutomatic, Terms, terms_of
 from trueup.reconcile.plan.policy_file import InForce
-from trueup.reconcile.plan.rulings import WritesClosed, refuse_closed, rulings_of
+from trueup.reconcile.plan.rulings import WritesClosed, refuse_changed, refuse_closed, rulings_of
 from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.report.run_messages import Complete
@@ -118,6 +118,7 @@ class Repairer:
         # Why the last round repaired nothing, where it might have.
         self.note = ""
         self._terms: Terms | None = None
+        self._policies: Sequence[InForce] = ()
         # A stop that could not be put on disk.
         self._unmarked = False
         unread = [journal.reason for journal in journals if isinstance(journal, Unreadable)]
@@ -154,7 +155,7 @@ class Repairer:
         )
 
     def _after_round(self, seen: Observation | None, memory: Memory) -> None:
-        policies = self._desk.policies()
+        self._policies = policies = self._desk.policies()
         self._terms = terms = terms_of(policies)
         if self._is_stopped():
             return
@@ -286,9 +287,9 @@ class Repairer:
             self._desk.say(f"What became of a step of run {ended.run} is read in the next round.")
 
     def _permit(self) -> None:
-        policies = self._desk.policies()
-        refuse_closed(policies, self._desk.clock())
-        self._refuse_halted(terms_of(policies))
+        refuse_changed(self._policies, self._desk.policies())
+        refuse_closed(self._policies, self._desk.clock())
+        self._refuse_halted(terms_of(self._policies))
 
     def _refuse_halted(self, terms: Terms) -> None:
         """Raise RepairsHalted if a person wants nothing to be written."""
