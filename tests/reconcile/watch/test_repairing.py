@@ -298,7 +298,7 @@ def test_what_appears_after_an_announcement_counts_for_the_size(scene, monkeypat
     assert scene.told == ["repair-announced"]
     scene.rounds(1, TWO)
     assert (scene.why, scene.cloud.runs) == ("", []), "two could be repaired now"
-    assert "2 findings not repaired" in scene.repairer.note
+    assert "subjects_max = 1" in scene.repairer.note
 
 
 @pytest.mark.parametrize(("result", "why"), [("done", ""), ("refused", "repair-refused")])

@@ -28,7 +28,6 @@ from trueup.reconcile.runs import Planned
 from trueup.reconcile.runs.journal import Journal, StepOutcome, done_by_reason
 from trueup.reconcile.runs.journals import RunUnknown, Unreadable, read, runs
 from trueup.reconcile.sinks import Message
-from trueup.reconcile.verdicts import Finding
 from trueup.reconcile.verdicts.verified import Verified
 from trueup.reconcile.watch import news
 from trueup.reconcile.watch.memory import Memory
@@ -180,7 +179,7 @@ class Repairer:
             return
         room = min(self.state.room(terms, self._desk.clock()))
         if not room:
-            self._leave_out(found, because("repair-budget-spent", room=room))
+            self._leave_out(because("repair-budget-spent", room=room))
             return
         planned = self._cloud.plan(replace(seen.audit, findings=found))
         if gap := planned.second.audit.coverage.gap:
@@ -191,7 +190,7 @@ class Repairer:
         first = announced_first(planned.plan, self.state, evidence)
         plan = allowed(first, rulings, planned.second.facts, room)
         if isinstance(plan, Reason):
-            self._leave_out(found, plan)
+            self._leave_out(plan)
             return
         plan = replace(plan, rulings={step.id: rulings[step.id] for step in plan.steps})
         if reason := self._cloud.rehearse(plan):
@@ -204,8 +203,9 @@ class Repairer:
         )
         self._announce(plan, hosts_of(plan, planned.second.facts))
 
-    def _leave_out(self, found: Sequence[Finding], reason: Reason) -> None:
-        self._note(f"{counted(len(found), 'finding')} not repaired: {in_words(reason)}.")
+    def _leave_out(self, reason: Reason) -> None:
+        # Without a number: nobody has asked the rules about each finding.
+        self._note(f"Nothing is repaired now: {in_words(reason)}.")
         self._remember(replace(self.state, announced={}))
 
     def _note(self, words: str) -> None:
