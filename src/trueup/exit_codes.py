@@ -17,7 +17,7 @@ class ExitCode(IntEnum):
     )
     INCOMPLETE = 5, "the evidence is incomplete: something did not answer or could not be checked"
     LIMIT_EXCEEDED = 6, "a limit was exceeded; nothing was written"
-    INTERRUPTED = 130, "stopped by Ctrl-C; nothing further is written"
+    INTERRUPTED = 130, "stopped by Ctrl-C or SIGTERM; nothing further is written"
 
     meaning: str
 

@@ -83,6 +83,20 @@ def test_where_traits_were_not_read_no_place_is_certain_that_needs_one():
     }
 
 
+@pytest.mark.parametrize(
+    ("state", "moved"),
+    [("stopped", True), ("paused", True), ("soft-delete", False), ("error", False)],
+)
+def test_a_server_goes_nowhere_in_a_state_in_which_nova_moves_none(state, moved):
+    facts = facts_of(CLOUD.replace("server web on h1", f"server web on h1 state={state}"))
+    [web] = [move for move in drained(facts, "h1") if move.server.name == "web"]
+    refused = because("state-stays", state=state)
+    assert (web.to, web.reason) == (("h3", None) if moved else (None, refused))
+    # Of a failure it is said whether there is room for it.
+    failure = survived(facts, 1)[0]
+    assert "web" not in {move.server.name for move in failure.homeless}
+
+
 def test_a_server_on_bare_metal_goes_nowhere():
     text = """
 cell1

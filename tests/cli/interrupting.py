@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sends Ctrl-C to `trueup`, as a process of its own, while Placement does not answer it."""
+"""Sends Ctrl-C or SIGTERM to `trueup`, a process of its own, while Placement does not answer."""
 
 import os
 import signal
@@ -83,7 +83,7 @@ def stalling(nova_conf: Path, placement_url: str) -> Iterator[Stalling]:
             between.over.set()
 
 
-def interrupted(between: Stalling, *words: object) -> Ran:
+def interrupted(between: Stalling, *words: object, by: signal.Signals = signal.SIGINT) -> Ran:
     """Run a command line, and send it Ctrl-C when it waits for the answer that does not come."""
     process = subprocess.Popen(
         [*PROGRAM, *map(str, words)],
@@ -97,7 +97,7 @@ def interrupted(between: Stalling, *words: object) -> Ran:
     )
     try:
         assert between.arrived.wait(SECONDS), process.communicate(timeout=SECONDS)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(by)
         out, err = process.communicate(timeout=SECONDS)
     finally:
         process.kill()

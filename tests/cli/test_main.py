@@ -167,7 +167,7 @@ def test_ctrl_c_while_a_command_is_imported_ends_with_a_sentence(monkeypatch):
     monkeypatch.setattr(Commands, "find_command", press)
     ran = trueup("audit")
     assert (ran.code, ran.out) == (130, "")
-    assert ran.err == "trueup: stopped by Ctrl-C; nothing further is written.\n"
+    assert ran.err == "trueup: stopped by Ctrl-C or SIGTERM; nothing further is written.\n"
 
 
 @pytest.fixture

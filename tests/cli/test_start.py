@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The program as it is installed: Ctrl-C ends it with a sentence, also while it is imported."""
 
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from tests.reconcile.small import Small
 from trueup.lab.embedded import embedded_placement
 from trueup.reconcile.runs.journals import runs
 
-SAID = "stopped by Ctrl-C; nothing further is written.\n"
+SAID = "stopped by Ctrl-C or SIGTERM; nothing further is written.\n"
 
 # Modules that `Ctrl-C` hits while they are imported, as the kernel would send it.
 AT_IMPORT = """
@@ -53,7 +54,7 @@ def test_ctrl_c_while_the_program_or_a_command_is_imported_ends_with_a_sentence(
     for module in ("cliff.app", "rich.console", "trueup.cli.commands.audit", "keystoneauth1"):
         ran = interrupted_at(module, "audit")
         assert (ran.returncode, ran.stdout) == (130, ""), module
-        assert ran.stderr == "trueup: stopped by Ctrl-C; nothing further is written.\n", module
+        assert ran.stderr == f"trueup: {SAID}", module
 
 
 def test_the_exit_code_is_the_commands():
@@ -127,6 +128,14 @@ def test_ctrl_c_during_a_write_loses_nothing(small, between, plan_file, state):
     assert trueup("plan", "--interval", 0.01, "--out", plan_file).code == 3
     assert trueup("apply", plan_file).code == 0
     assert small.ledger() == right
+
+
+def test_sigterm_during_a_write_loses_nothing_either(small, between, plan_file):
+    between.stall_next("PUT", "/allocations")
+    ran = interrupted(between, "apply", plan_file, by=signal.SIGTERM)
+    assert_stopped(ran)
+    assert "1 unknown" in ran.err
+    assert "To continue it: " in ran.err
 
 
 def test_ctrl_c_while_heal_writes_is_completed_by_the_same_command(small, between, state):

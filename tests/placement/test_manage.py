@@ -359,7 +359,7 @@ def test_ctrl_c_is_told_in_one_line(fresh_database, monkeypatch, when):
     monkeypatch.setenv(VARIABLE, filled(fresh_database("sqlite")))
     command = [sys.executable, "-c", PRESSED, when]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    said = "trueup-manage: stopped by Ctrl-C; nothing further is written.\n"
+    said = "trueup-manage: stopped by Ctrl-C or SIGTERM; nothing further is written.\n"
     assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", said)
 
 

@@ -55,7 +55,9 @@ def test_the_nearest_are_those_with_the_fewest_filters_against_them():
 def test_a_candidate_that_is_no_compute_node_is_dropped_first():
     options = SchedulerOptions(enabled_filters=())
     found = filtered(REQUEST, [host("a")], ["uuid-a", "uuid-pool"], options, NOW)
-    assert [(step.left, step.lost) for step in found.steps] == [(1, 1)]
+    [step] = found.steps
+    assert (step.left, step.lost) == (1, 1)
+    assert step.nearest == (("uuid-pool", "no such compute node"),)
 
 
 def test_a_forced_host_is_asked_nothing_else():

@@ -77,7 +77,7 @@ def asked_of(
         request = candidates.parse(parse_qsl(query, keep_blank_values=True), NEWEST)
     except Refused as refused:
         # The lines after the first are the schema of the whole query.
-        said = refused.detail.partition("\n")[0]
+        said = refused.detail.partition("\n")[0].removesuffix(".")
         return NotAskable(flavor.name, because("placement-refuses-flavor", error=said))
     topology = topology_of(flavor, image)
     if isinstance(topology, Unknown):

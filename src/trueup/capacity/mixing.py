@@ -7,6 +7,7 @@ Each goes to the first host that has room, in the order in which Nova's weighers
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 
 from trueup.capacity.asked import Asked, gaps_of
 from trueup.capacity.counting import (
@@ -105,4 +106,4 @@ def _turns(mix: Sequence[Portion]) -> Iterable[int]:
     """The numbers of the portions in turn, without end."""
     while True:
         for number, portion in enumerate(mix):
-            yield from [number] * portion.number
+            yield from repeat(number, portion.number)

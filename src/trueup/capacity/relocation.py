@@ -18,7 +18,10 @@ from trueup.capacity.places import Place, places
 from trueup.reconcile.facts import Facts, Instance, grouped
 from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.rules.bare_metal import is_bare_metal
+from trueup.reconcile.scheduling.moves import STATES
 
+# A live or a cold migration: Nova moves a server in these states off a host that is up.
+_MOVED = frozenset({*STATES["live-migration"], *STATES["resize"]})
 Home = tuple[str, str]
 """The cell and the zone that a server stays in."""
 
@@ -231,6 +234,8 @@ class _Relocation:
         # PARITY: Ironic's driver neither migrates a server nor evacuates it.
         if is_bare_metal(server, self._ground.facts):
             return Move(server, reason=because("bare-metal-stays"))
+        if released and server.vm_state not in _MOVED:
+            return Move(server, reason=because("state-stays", state=server.vm_state or "?"))
         if isinstance(asked, NotAskable):
             return Move(server, reason=asked.reason)
         home = self._home(server)

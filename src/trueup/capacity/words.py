@@ -34,6 +34,10 @@ GAPS = {
     Gap.AGGREGATE_SPECS: "extra specs that Nova may compare with the metadata of aggregates",
     Gap.AGGREGATE_OWNERS: "aggregates that Nova may keep for some projects, flavors or traits",
 }
+WITHOUT_PCPU = (
+    "Hosts without PCPU count as full for dedicated CPUs; Nova may use their VCPU instead "
+    "([workarounds]disable_fallback_pcpu_query)."
+)
 _DEVICES = "what ports and PCI devices need"
 _BINDS = {
     Bind.UNIT: "{} by min_unit, max_unit or step_size",

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts the `trueup` program. Ctrl-C ends it with a sentence, from its first import on."""
+"""Starts the `trueup` program. Ctrl-C and SIGTERM end it with a sentence, also amid imports."""
 
 import os
+import signal
 import sys
 
 from trueup.exit_codes import ExitCode
@@ -13,6 +14,7 @@ def main() -> int:
     if refused := too_old():
         sys.stderr.write(f"trueup: {refused}\n")
         return int(ExitCode.USAGE)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         # Imported here: importing takes a moment, in which Ctrl-C may come.
         from trueup.cli.main import main as run

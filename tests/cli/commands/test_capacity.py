@@ -12,6 +12,8 @@ import pytest
 from tests.capacity.test_document import STRICT
 from tests.cli.running import trueup
 from tests.reconcile.small import Small
+from tests.scenarios.reading import read_cloud
+from trueup.reconcile.copies.snapshot import Snapshot, save
 
 # What a server of the lab's largest flavor asks for, and amounts of which one more fits after a
 # repair.
@@ -132,6 +134,31 @@ def test_a_mix(reporting):
     STRICT.validate(ran.json())
 
 
+def test_a_mix_fits_at_most_so_often_if_not_all_is_known(tmp_path):
+    text = "cell1\n  host h1 VCPU=8 MEMORY_MB=99 up\n  server a on h1 VCPU=2 MEMORY_MB=9{}"
+    for extra, said in (("", "fits 4 times"), (" capabilities:cpu=x", "fits at most 4 times")):
+        path = tmp_path / "cloud.snapshot"
+        save(Snapshot(read_cloud(text.format(extra)).facts()), path)
+        ran = trueup("capacity", "--from", path, "--mix", "a-flavor=1")
+        assert f"In all: the whole mix {said}." in ran.err
+
+
+def test_hosts_without_dedicated_cpus_may_be_used_all_the_same(tmp_path):
+    path = tmp_path / "cloud.snapshot"
+    save(Snapshot(read_cloud("cell1\n  host h1 VCPU=8 up\n").facts()), path)
+    for name, said in (("PCPU", True), ("VCPU", False)):
+        ran = trueup("capacity", "--from", path, "--resources", f"{name}=9")
+        assert ("Nova may use their VCPU instead" in ran.err) == said, ran.err
+
+
+def test_no_ratio_is_assumed_for_what_only_a_pool_has(tmp_path):
+    text = "cell1\n  host h1 VCPU=8 up\n  provider pool DISK_GB=9 sharing\n"
+    path = tmp_path / "cloud.snapshot"
+    save(Snapshot(read_cloud(text).facts()), path)
+    ran = trueup("capacity", "--from", path, "--resources", "VCPU=1", "--ratio", "DISK_GB=2")
+    assert (ran.code, "no compute host has DISK_GB; known: VCPU" in ran.err) == (2, True), ran.err
+
+
 def test_plain_amounts_and_traits(reporting):
     ran = trueup("capacity", "--resources", "VCPU=1,MEMORY_MB=512", "--trait", "HW_CPU_X86_AVX2")
     assert ran.code == 0
@@ -173,10 +200,13 @@ def test_a_silent_cell_gives_its_code(reporting):
         (("--flavor", "m1.none"), "m1.none is no flavor; known: lab.huge, "),
         (("--trait", "CUSTOM_FAST"), "only of use with --resources"),
         (("--resources", "VCPU"), "is not NAME=N"),
-        (("--resources", "VCPU=0"), "is not NAME=N"),
+        (("--resources", "VCPU=0"), "0 makes no sense; name a number from 1 to 2147483647"),
+        (("--resources", f"VCPU={10**20}"), "makes no sense; name a number from 1 to"),
+        (("--resources", "VCPU=1,VCPU=2"), "VCPU is named twice"),
         (("--resources", "cpu=1"), "'cpu' is no resource class"),
         (("--mix", "lab.huge"), "is not NAME=N"),
         (("--unusable", "--mix", "lab.huge=1"), "leave out --survive, --mix and --plan"),
+        (("--mix", "lab.huge=1,lab.huge=2"), "lab.huge is named twice"),
         (("--mix", "m1.none=1"), "m1.none is no flavor; known: lab.huge, "),
     ],
 )
@@ -235,8 +265,11 @@ def test_failures_that_cannot_be_absorbed(reporting):
         (("--without", "h9"), "h9 is no compute host; known: compute-01"),
         (("--with", "compute-01"), "'compute-01' is not NAME=NUMBER"),
         (("--ratio", "VCPU=-1"), "makes no sense"),
-        (("--ratio", "VPCU=2"), "no provider has VPCU; known: "),
-        (("--reserved", "vcpu=2"), "no provider has vcpu; known: "),
+        (("--ratio", "VCPU=nan"), "makes no sense"),
+        (("--with", "compute-01=1000001"), "name a number from 0 to 1000000"),
+        (("--ratio", "VCPU=1", "--ratio", "VCPU=2"), "VCPU is named twice"),
+        (("--ratio", "VPCU=2"), "no compute host has VPCU; known: "),
+        (("--reserved", "vcpu=2"), "no compute host has vcpu; known: "),
         (("--survive", "0"), "1 or more"),
         (("--survive", "1", "--flavor", "lab.huge"), "about the servers that there are"),
         (("--resources", "VCPU=1", "--flavor", "lab.huge"), "only one"),

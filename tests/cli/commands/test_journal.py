@@ -15,6 +15,12 @@ def test_without_runs_it_is_empty(state):
     assert not state.exists(), "looking makes nothing"
 
 
+def test_that_there_is_no_journal_is_no_proof_that_journals_are_whole(state):
+    ran = trueup("journal", "--verify", "-f", "json")
+    assert (ran.code, ran.json()) == (0, [])
+    assert f"There is no run in {state}." in ran.err
+
+
 def test_runs_are_listed_and_one_is_shown(state):
     plan = planned()
     first, second, third = plan.steps

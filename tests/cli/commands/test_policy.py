@@ -2,6 +2,7 @@
 """Policies as commands obey them; what they say of a step: tests/reconcile/plan."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from trueup.reconcile.plan.plan_file import load
 from trueup.reconcile.plan.rulings import WritesClosed
 from trueup.reconcile.reasons import because
 from trueup.reconcile.runs.journals import runs
+from trueup.reconcile.runs.pace import Throttle
 
 ORPHANS = '[[rule]]\nname = "orphans"\ndecision = "{}"\ndefects = ["orphaned-allocation"]\n'
 FROZEN = "[[freeze]]\nfrom = 2000-01-01T00:00:00Z\nto = 2999-01-01T00:00:00Z\n"
@@ -112,6 +114,25 @@ def test_a_window_that_closes_stops_the_run_between_two_steps(plan_file, monkeyp
     ran = trueup("apply", plan_file, "--rate", 1000)
     assert ran.code == 2
     assert "1 of 4 steps attempted" in ran.err
+
+
+def test_a_policy_that_is_changed_stops_the_run_between_two_steps(
+    small, plan_file, policy, monkeypatch, state
+):
+    path = policy('default = "automatic"')
+    told = Throttle.turn
+
+    def turn(throttle: Throttle) -> AbstractContextManager[None]:
+        policy('default = "never"')
+        return told(throttle)
+
+    monkeypatch.setattr(Throttle, "turn", turn)
+    ran = trueup("apply", plan_file, "--policy", path, "--rate", 1000)
+    assert (ran.code, "was changed during the run" in ran.err) == (2, True), ran.err
+    assert "1 of 4 steps attempted" in ran.err
+    before = small.rows()
+    said = refused(trueup("apply", plan_file, "--policy", path), small, before)
+    assert "never permits step" in said
 
 
 def test_check_shows_the_rules_and_names_what_is_wrong(policy):

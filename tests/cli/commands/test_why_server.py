@@ -215,6 +215,27 @@ def test_a_resize_to_dedicated_cpus_needs_numa_cells(small, why, nova_conf):
     assert (ran.code, "Nova refuses it before it asks Placement" in ran.err) == (2, True)
 
 
+def test_hosts_that_are_not_judged_are_none_of_those_that_are_left_out(
+    small, why, server, nova_conf
+):
+    enabled = "[filter_scheduler]\nenabled_filters = NUMATopologyFilter\n"
+    nova_conf.write_text(nova_conf.read_text() + enabled)
+    cell = {"id": 0, "cpuset": [0], "memory": 64}
+    topology = {"nova_object.data": {"cells": [{"nova_object.data": cell}]}}
+    small.sql(
+        "nova_api",
+        "UPDATE request_specs SET spec = json_set(spec, '$.\"nova_object.data\".numa_topology',"
+        " json(?)) WHERE instance_uuid = ?",
+        json.dumps(topology),
+        server,
+    )
+    bad = "UPDATE compute_nodes SET numa_topology = '{' WHERE host = 'compute-01'"
+    small.sql("nova_cell1", bad)
+    row = rows(why("-f", "json"))["NUMATopologyFilter"]
+    assert row["Hosts left"] == 1
+    assert row["Nearest that it leaves out"][-2:] == ["and 2 more", "not judged: 1 of those left"]
+
+
 def test_the_fault_and_what_changed_since(small, why, server):
     columns = "instance_uuid, created_at, message, code, deleted"
     fault = f"INSERT INTO instance_faults ({columns}) VALUES (?, ?, 'No valid host', 500, 0)"

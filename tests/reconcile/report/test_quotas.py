@@ -42,6 +42,11 @@ def test_the_cells_the_ledger_strangers_and_a_repair_side_by_side():
     assert cores.strangers == 9, "the deleted server and the stranger"
 
 
+def test_of_a_project_that_has_nothing_no_instance_holds_nothing():
+    [row, *_] = quota_rows(facts_of(CLOUD), (), Quotas(QuotaRules(), OWN), projects={"other"})
+    assert (row.project, row.placement, row.strangers) == ("other", 0, 0)
+
+
 def test_what_is_over_the_limit_depends_on_what_nova_counts():
     by_cells = rows(Quotas(QuotaRules(), OWN))
     assert by_cells["cores"].notes == (Note.OVER_IF_FROM_PLACEMENT,)

@@ -20,7 +20,7 @@ from trueup.reconcile.plan.narrowed import without
 from trueup.reconcile.reasons import Reason
 from trueup.reconcile.runs import Planned
 from trueup.reconcile.runs.journal import Origin, Outcome
-from trueup.reconcile.runs.journals import applying
+from trueup.reconcile.runs.journals import applying, read
 from trueup.reconcile.sources.errors import Unreachable
 from trueup.reconcile.verdicts.verified import State, Verified
 from trueup.reconcile.watch import repairing
@@ -270,6 +270,18 @@ def test_a_policy_that_changes_amid_a_run_ends_it_before_the_next_step(scene, po
     assert len(scene.cloud.continued) == 1
 
 
+def test_a_rule_that_is_changed_amid_a_run_holds_for_its_next_step(scene):
+    forbids = POLICY.replace("'automatic'", "'never'")
+    scene.cloud.before_a_step = lambda: setattr(scene, "policy", forbids)
+    scene.rounds(3)
+    [run] = scene.cloud.runs
+    assert not read(run, scene.folder).attempted
+    assert (scene.why, "was changed during the run" in scene.repairer.note) == ("", True)
+    scene.rounds(1)
+    assert any("is not continued" in words for words in scene.said)
+    assert (scene.why, scene.repairer.state.running) == ("", "")
+
+
 def test_what_appears_after_an_announcement_counts_for_the_size(scene, monkeypatch):
     few = TWO.replace("holds old h1 VCPU=2 MEMORY_MB=256 DISK_GB=6\n", "")
     scene.policy = POLICY.replace("'automatic'", "'ask'")
@@ -286,7 +298,7 @@ def test_what_appears_after_an_announcement_counts_for_the_size(scene, monkeypat
     assert scene.told == ["repair-announced"]
     scene.rounds(1, TWO)
     assert (scene.why, scene.cloud.runs) == ("", []), "two could be repaired now"
-    assert "2 findings not repaired" in scene.repairer.note
+    assert "subjects_max = 1" in scene.repairer.note
 
 
 @pytest.mark.parametrize(("result", "why"), [("done", ""), ("refused", "repair-refused")])

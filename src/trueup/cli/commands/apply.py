@@ -32,7 +32,13 @@ from trueup.reconcile.plan import Plan, PlanStale, Ruling, narrowed, refuse_too_
 from trueup.reconcile.plan.plan_file import load
 from trueup.reconcile.plan.policy import ApprovalTerms
 from trueup.reconcile.plan.policy_file import InForce, in_force
-from trueup.reconcile.plan.rulings import obeying, permitted, refuse_closed, rulings_of
+from trueup.reconcile.plan.rulings import (
+    obeying,
+    permitted,
+    refuse_changed,
+    refuse_closed,
+    rulings_of,
+)
 from trueup.reconcile.report.tables import OUTCOME_COLUMNS, Table, outcome_table
 from trueup.reconcile.runs import INTERVAL_SECONDS, observer_of, plan_again
 from trueup.reconcile.runs.approvals import approvals_of, own_accounts, signed
@@ -107,7 +113,7 @@ class ApplyCommand(CloudVerb):
                     cloud,
                     arguments.state_dir,
                     report,
-                    replace(pace_of(arguments), permit=lambda: refuse_closed(policies, now())),
+                    replace(pace_of(arguments), permit=lambda: _permit(policies, arguments)),
                     of_a_plan(arguments.plan, only_of(arguments)),
                     known=Origin(approvals=approvals),
                     trail=trail,
@@ -161,6 +167,12 @@ def _approvals(
     if found and arguments.replan:
         raise _nobody_approved()
     return tuple(found)
+
+
+def _permit(policies: Sequence[InForce], arguments: argparse.Namespace) -> None:
+    """Raise WritesClosed if the policies that a run began with let it begin no other step."""
+    refuse_changed(policies, in_force(arguments.policy))
+    refuse_closed(policies, now())
 
 
 def _refuse_unfit(plan: Plan, cells: Sequence[str], arguments: argparse.Namespace) -> None:

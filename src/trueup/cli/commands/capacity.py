@@ -19,7 +19,7 @@ from trueup.capacity.asked import (
     asked_of_amounts,
     flavors_in_use,
 )
-from trueup.capacity.counting import By, Capacity, Later, capacity
+from trueup.capacity.counting import Bind, By, Capacity, Later, capacity
 from trueup.capacity.document import capacity_document, failures_document
 from trueup.capacity.fragments import free_in
 from trueup.capacity.mixing import Portion, mixed
@@ -42,7 +42,7 @@ from trueup.cli.terminal.options import OptionRefused
 from trueup.cli.terminal.progress import progress, say
 from trueup.cli.verb import CloudVerb
 from trueup.exit_codes import ExitCode
-from trueup.model.names import is_resource_class
+from trueup.model.names import MAX_INTEGER, is_resource_class
 from trueup.reconcile.audit import Observation, observation
 from trueup.reconcile.copies.snapshot import load
 from trueup.reconcile.facts import Facts, Flavor
@@ -56,7 +56,7 @@ from trueup.reconcile.wording import counted
 
 # Moves of servers depend on these, and no source that is read for a whole cloud has them.
 NOT_ASKED = "Not checked: server groups, and the zone that a server was asked to be in."
-_NUMBERS_MAX = 10**6
+_COPIES_MAX = 10**6
 Number = TypeVar("Number", int, float)
 Kinds = tuple[Asked | NotAskable, ...]
 
@@ -257,7 +257,7 @@ def under(arguments: argparse.Namespace, facts: Facts) -> Facts:
     """The facts under the assumptions that the options make. Raises OptionRefused."""
     what = WhatIf(
         without=tuple(arguments.without),
-        more=_numbers("--with", arguments.more, int),
+        more=_numbers("--with", arguments.more, int, most=_COPIES_MAX),
         ratios=_numbers("--ratio", arguments.ratio, float),
         reserved=_numbers("--reserved", arguments.reserved, int),
     )
@@ -265,37 +265,42 @@ def under(arguments: argparse.Namespace, facts: Facts) -> Facts:
     for name in (*what.without, *what.more):
         if name not in known:
             raise OptionRefused("--without or --with", no_host(name, facts))
-    classes = {name for row in facts.providers.values() for name in row.inventories}
+    trees = (row for root in facts.nodes_by_uuid for row in facts.trees.get(root, ()))
+    classes = {name for row in trees for name in row.inventories}
     for name in (*what.ratios, *what.reserved):
         if name not in classes:
-            words = f"no provider has {name}; known: {', '.join(sorted(classes))}"
+            words = f"no compute host has {name}; known: {', '.join(sorted(classes))}"
             raise OptionRefused("--ratio or --reserved", words)
     return assumed(facts, what)
 
 
-def _numbers(option: str, words: Iterable[str], kind: Callable[[str], Number]) -> dict[str, Number]:
-    """What NAME=NUMBER says. Raises OptionRefused."""
+def _numbers(
+    option: str,
+    words: Iterable[str],
+    kind: Callable[[str], Number],
+    least: int = 0,
+    most: int = MAX_INTEGER,
+) -> dict[str, Number]:
+    """What NAME=NUMBER says, in this order. Raises OptionRefused."""
     found: dict[str, Number] = {}
     for word in words:
-        name, _, number = word.partition("=")
+        name, _, number = word.rpartition("=")
         try:
-            found[name] = kind(number)
+            value = kind(number if name else "")
         except ValueError as error:
             raise OptionRefused(option, f"{word!r} is not NAME=NUMBER") from error
-        if not 0 <= found[name] < _NUMBERS_MAX:
-            raise OptionRefused(option, f"{number} makes no sense; name a number that is 0 or more")
+        if not least <= value <= most:
+            allowed = f"name a number from {least} to {most}"
+            raise OptionRefused(option, f"{number} makes no sense; {allowed}")
+        if name in found:
+            raise OptionRefused(option, f"{name} is named twice")
+        found[name] = value
     return found
 
 
 def _amounts(option: str, text: str) -> dict[str, int]:
     """What NAME=N,… says, in its order. Raises OptionRefused."""
-    found: dict[str, int] = {}
-    for part in text.split(","):
-        name, _, amount = part.rpartition("=")
-        if not name or not amount.isdecimal() or not int(amount):
-            raise OptionRefused(option, f"{part!r} is not NAME=N, with N of 1 or more")
-        found[name] = int(amount)
-    return found
+    return _numbers(option, text.split(","), int, least=1)
 
 
 def _resources(text: str) -> dict[str, int]:
@@ -331,12 +336,14 @@ def _asked(arguments: argparse.Namespace, flavors: Iterable[Flavor]) -> Kinds:
     if arguments.resources:
         return (asked_of_amounts(_resources(arguments.resources), arguments.traits),)
     known = {flavor.name: flavor for flavor in flavors}
-    named = [*_amounts("--mix", arguments.mix)] if arguments.mix else arguments.flavors
+    named: Iterable[str] = arguments.flavors
+    if arguments.mix:
+        named = _amounts("--mix", arguments.mix)
     if unknown := [name for name in named if name not in known]:
         option = "--mix" if arguments.mix else "--flavor"
         names = ", ".join(sorted(known)) or "there is none"
         raise OptionRefused(option, f"{unknown[0]} is no flavor; known: {names}")
-    chosen = named or sorted(known)
+    chosen = dict.fromkeys(named) or sorted(known)
     return tuple(asked_of(known[name], {}, volume_backed=arguments.volume) for name in chosen)
 
 
@@ -362,13 +369,16 @@ def no_host(name: str, facts: Facts) -> str:
 def tell(found: Capacity, facts: Facts) -> None:
     """How it was counted, which hosts were left out, and what was not counted."""
     say(words.policy(found))
+    gaps = {row.asked.name: row.gaps for row in found.rows if row.gaps}
     if found.mix:
+        fits = "fits at most" if gaps else "fits"
         for group, times in words.whole_mixes(found).items():
-            say(f"{group or 'In all'}: the whole mix fits {counted(times, 'time')}.")
+            say(f"{group or 'In all'}: the whole mix {fits} {counted(times, 'time')}.")
     if left_out := words.left_out(found):
         say(left_out)
     tell_unread(facts)
-    gaps = {row.asked.name: row.gaps for row in found.rows if row.gaps}
+    if any((Bind.CLASS, "PCPU") in row.binds for row in found.rows):
+        say(words.WITHOUT_PCPU)
     for name, open_gaps in gaps.items():
         say(f"{name}: at most so many, because this is not counted: {words.not_counted(open_gaps)}")
     for refused in found.not_askable:

@@ -2,6 +2,7 @@
 """trueup journal: which runs there were, how the steps of one ended, and whether that is proven."""
 
 import argparse
+from collections.abc import Sized
 from pathlib import Path
 
 from trueup.cli.terminal.options import OptionRefused
@@ -81,8 +82,7 @@ class JournalCommand(Verb):
         if arguments.run:
             return self._run(arguments)
         found = runs(arguments.state_dir)
-        if not found:
-            say(f"There is no run in {arguments.state_dir}.")
+        _tell_none(found, arguments.state_dir)
         return runs_table(found)
 
     def _run(self, arguments: argparse.Namespace) -> Table:
@@ -103,4 +103,10 @@ class JournalCommand(Verb):
         proofs = list(prove(folder, evidence, run))
         if any(proof.fault or proof.lacking for proof in proofs):
             self.exit_code = ExitCode.FINDINGS
+        _tell_none(proofs, folder)
         return proof_table(proofs)
+
+
+def _tell_none(found: Sized, folder: Path) -> None:
+    if not found:
+        say(f"There is no run in {folder}.")

@@ -3,6 +3,7 @@
 
 import argparse
 import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -24,8 +25,8 @@ from trueup.reconcile.collect.selection import refuse_empty
 from trueup.reconcile.files import refuse_unwritable
 from trueup.reconcile.plan import narrowed
 from trueup.reconcile.plan.plan_file import save
-from trueup.reconcile.plan.policy_file import in_force
-from trueup.reconcile.plan.rulings import obeying
+from trueup.reconcile.plan.policy_file import InForce, in_force
+from trueup.reconcile.plan.rulings import obeying, persons_needed
 from trueup.reconcile.report.tables import PLAN_COLUMNS, Table, plan_table
 from trueup.reconcile.runs import Observer, Planned, plan, plan_of_facts
 from trueup.reconcile.wording import counted
@@ -72,7 +73,7 @@ class PlanCommand(FactsVerb):
             save(planned.plan, arguments.out)
         _warn_of_short(interval, planned)
         _tell_unconfirmed(planned)
-        _announce(planned, arguments)
+        _announce(planned, policies, arguments)
         self.exit_code = verdict(planned.second.audit, bool(planned.plan.steps))
         return plan_table(planned.plan)
 
@@ -123,12 +124,15 @@ def _tell_unconfirmed(planned: Planned) -> None:
         )
 
 
-def _announce(planned: Planned, arguments: argparse.Namespace) -> None:
+def _announce(planned: Planned, policies: Sequence[InForce], arguments: argparse.Namespace) -> None:
     plan, path = planned.plan, arguments.out
     tell_plan(planned)
     if not plan.steps:
         return
     if len(plan.subjects) > plan.limit:
         say(f"That is more than the limit of {plan.limit}: apply will need --limit.")
+    if path and (persons := persons_needed(policies, plan.rulings.values())):
+        approve = f"trueup approve {shlex.quote(str(path))} --key FILE"
+        say(f"First, the approval of {counted(persons, 'other person')}: {approve}")
     after = f"trueup apply {shlex.quote(str(path))}" if path else "trueup plan --out plan.json"
     say(f"Next: {complete(after)}")

@@ -252,16 +252,17 @@ def _all(found: Explanation) -> tuple[Any, ...]:
 def _row(step: Step, names: dict[str, str], without: int | None = None) -> tuple[Any, ...]:
     near = [f"{names.get(miss.root_uuid, miss.root_uuid)}: {miss.lacks}" for miss in step.nearest]
     left = step.left_without if without is None else without
-    return why.text_of(step.filter), step.left, "" if left is None else left, _near(near, step.lost)
+    more = _more(near, step.lost)
+    return why.text_of(step.filter), step.left, "" if left is None else left, Lines(near + more)
 
 
 def _row_of_nova(step: "FilterStep") -> tuple[Any, ...]:
     near = [f"{name}: {lacks}" for name, lacks in step.nearest]
+    near += _more(near, step.lost)
     if step.open:
         near.append(f"not judged: {sum(number for _, number in step.open)} of those left")
-    return step.name, step.left, step.left_without or 0, _near(near, step.lost)
+    return step.name, step.left, step.left_without or 0, Lines(near)
 
 
-def _near(near: list[str], lost: int) -> Lines:
-    more = lost - len(near)
-    return Lines([*near, f"and {more} more"] if more > 0 else near)
+def _more(near: list[str], lost: int) -> list[str]:
+    return [f"and {lost - len(near)} more"] if lost > len(near) else []

@@ -127,9 +127,13 @@ def ask(nova_conf: Path | None, uuid: str, move: str | None, ports: Sequence[str
             resized = wanted is not None and wanted.flavor is not None
             schedule = nova.schedule(uuid, resized=resized)
         except NotARequest as error:
-            raise ServerRefused(f"the request spec of {uuid} cannot be read: {error}") from error
+            words = f"the request spec or the server group of {uuid} cannot be read: {error}"
+            raise ServerRefused(words) from error
         if schedule is None:
-            raise ServerRefused(f"Nova has no request spec of {uuid}: check the UUID")
+            raise ServerRefused(
+                f"Nova has no request spec of {uuid}. Check the UUID; Nova keeps none of a server "
+                "that was archived."
+            )
     silent = ""
     try:
         known = _ports(neutron, schedule.server, ports, moves=wanted is not None)

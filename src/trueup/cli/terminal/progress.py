@@ -60,7 +60,7 @@ def complain(sentence: str) -> None:
 
 
 def interrupted() -> int:
-    """Print that Ctrl-C ended the command; return the exit code for that."""
+    """Print that a signal ended the command; return the exit code for that."""
     complain(f"{ExitCode.INTERRUPTED.meaning}.")
     return ExitCode.INTERRUPTED
 

@@ -5,7 +5,7 @@ A step is decided case by case: for each of its findings, cells, hosts and proje
 strictest of these decisions, and of the policies in force, is that of the step.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import product
@@ -32,7 +32,7 @@ class StepForbidden(Exception):
 
 @dataclass(eq=False)
 class WritesClosed(Exception):
-    """A policy lets nothing be written at this time."""
+    """A policy lets nothing be written at this time, or is another one than when a run began."""
 
     policy: str
     reason: Reason
@@ -91,11 +91,24 @@ def permitted(plan: Plan, rulings: Mapping[str, Ruling]) -> tuple[Ruling, ...]:
     return tuple(ruled.values())
 
 
+def persons_needed(policies: Iterable[InForce], rulings: Iterable[Ruling]) -> int:
+    """How many persons have to approve a plan with these rulings."""
+    required = (named.policy.approval.required for named in policies)
+    return max((*required, *(ruling.approvals for ruling in rulings)), default=0)
+
+
 def refuse_closed(policies: Iterable[InForce], moment: datetime) -> None:
     """Raise WritesClosed while a policy is frozen, or none of its windows is open."""
     for named in policies:
         if reason := named.policy.closed(moment):
             raise WritesClosed(named.path, reason)
+
+
+def refuse_changed(before: Sequence[InForce], after: Sequence[InForce]) -> None:
+    """Raise WritesClosed if a policy is not as it was when a run began, or not in force then."""
+    for named in (*before, *after):
+        if named not in before or named not in after:
+            raise WritesClosed(named.path, because("policy-changed"))
 
 
 def _strictness(ruling: Ruling) -> tuple[int, int]:

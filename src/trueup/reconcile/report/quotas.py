@@ -132,14 +132,18 @@ def telling(row: QuotaRow, quotas: Quotas) -> bool:
 
 
 class _Projects(dict[str, _Project]):
-    """Projects by name, each made on first use."""
+    """Projects by name, each made on first use. `owned`: whose each allocation is was read."""
+
+    def __init__(self, *, owned: bool) -> None:
+        self._owned = owned
 
     def __missing__(self, name: str) -> _Project:
-        return self.setdefault(name, _Project(name))
+        strangers = Counter[str]() if self._owned else None
+        return self.setdefault(name, _Project(name, strangers=strangers))
 
 
 def _projects(facts: Facts, usages: Mapping[str, Usage] | None) -> _Projects:
-    every = _Projects()
+    every = _Projects(owned=usages is None and facts.has(OWNERS))
     for row in facts.alive.values():
         # PARITY: Nova's quotas do not count hidden or soft-deleted instances.
         if row.hidden or row.soft_deleted:
@@ -174,12 +178,8 @@ def _add_owned(every: _Projects, facts: Facts) -> None:
     for uuid, owner in facts.owners.items():
         mine = every[owner.project]
         _add(mine.placement, facts.consumers.get(uuid, {}))
-        if uuid not in known:
-            mine.strangers = mine.strangers or Counter()
+        if uuid not in known and mine.strangers is not None:
             _add(mine.strangers, facts.consumers.get(uuid, {}))
-    if facts.has(OWNERS):
-        for project in every.values():
-            project.strangers = project.strangers or Counter()
 
 
 def _add(total: Counter[str], amounts: Amounts) -> None:

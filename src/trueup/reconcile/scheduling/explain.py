@@ -17,7 +17,8 @@ NODES = "compute nodes of enabled cells"
 class FilterStep:
     """A filter of Nova's, how many hosts it left, and what the hosts lack that it left out.
 
-    `nearest` are a few of these, by name, with the fewest filters against them first.
+    `nearest` are a few of these, by name, with the fewest filters against them first; providers
+    without a host by uuid.
     `left_without` is how many hosts all other filters leave. `open` has the reasons why some hosts
     could not be judged, each with the number of these hosts: they count as left.
     """
@@ -59,7 +60,9 @@ def filtered(
     judged = {host.uuid: _faults(request, host, filters, options) for host in hosts}
     left = [judged[uuid] for uuid in candidates if uuid in judged]
     every = left
-    steps = [FilterStep(NODES, len(left), len(candidates) - len(left))]
+    gone = sorted(uuid for uuid in candidates if uuid not in judged)
+    nearest = tuple((uuid, "no such compute node") for uuid in gone[:NEAREST_MAX])
+    steps = [FilterStep(NODES, len(left), len(gone), nearest)]
     for at, (name, _) in enumerate(filters):
         lost = sorted((host for host in left if host.lacks[at]), key=_HostFaults.rank)
         before, left = len(left), [host for host in left if not host.lacks[at]]

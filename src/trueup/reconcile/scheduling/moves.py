@@ -14,7 +14,7 @@ Kind = Literal["live-migration", "resize", "evacuate", "unshelve"]
 KINDS: tuple[Kind, ...] = ("live-migration", "resize", "evacuate", "unshelve")
 _UNSHELVED = "shelved_offloaded"
 # PARITY: the states in which nova-api accepts a move (`check_instance_state`).
-_STATES: Mapping[Kind, tuple[str, ...]] = {
+STATES: Mapping[Kind, tuple[str, ...]] = {
     "live-migration": ("active", "paused"),
     "resize": ("active", "stopped"),
     "evacuate": ("active", "stopped", "error"),
@@ -39,8 +39,8 @@ def refusal(move: Move, server: ScheduledServer, *, host_up: bool | None) -> str
 
     `host_up`: whether the service of its host is up; None: this is not known.
     """
-    if server.vm_state not in _STATES[move.kind]:
-        return f"it is {server.vm_state}, and not {' or '.join(_STATES[move.kind])}"
+    if server.vm_state not in STATES[move.kind]:
+        return f"it is {server.vm_state}, and not {' or '.join(STATES[move.kind])}"
     if move.kind != "unshelve" and host_up is not None and host_up == (move.kind == "evacuate"):
         return f"the service of its host is {'up' if host_up else 'down'}"
     busy = server.task_state and move.kind != "evacuate"

@@ -20,7 +20,7 @@ from trueup.reconcile.files import is_there
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.plan.automatic import NotAutomatic, Terms, terms_of
 from trueup.reconcile.plan.policy_file import InForce
-from trueup.reconcile.plan.rulings import WritesClosed, refuse_closed, rulings_of
+from trueup.reconcile.plan.rulings import WritesClosed, refuse_changed, refuse_closed, rulings_of
 from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.report.run_messages import Complete
@@ -28,7 +28,6 @@ from trueup.reconcile.runs import Planned
 from trueup.reconcile.runs.journal import Journal, StepOutcome, done_by_reason
 from trueup.reconcile.runs.journals import RunUnknown, Unreadable, read, runs
 from trueup.reconcile.sinks import Message
-from trueup.reconcile.verdicts import Finding
 from trueup.reconcile.verdicts.verified import Verified
 from trueup.reconcile.watch import news
 from trueup.reconcile.watch.memory import Memory
@@ -118,6 +117,7 @@ class Repairer:
         # Why the last round repaired nothing, where it might have.
         self.note = ""
         self._terms: Terms | None = None
+        self._policies: Sequence[InForce] = ()
         # A stop that could not be put on disk.
         self._unmarked = False
         unread = [journal.reason for journal in journals if isinstance(journal, Unreadable)]
@@ -154,7 +154,7 @@ class Repairer:
         )
 
     def _after_round(self, seen: Observation | None, memory: Memory) -> None:
-        policies = self._desk.policies()
+        self._policies = policies = self._desk.policies()
         self._terms = terms = terms_of(policies)
         if self._is_stopped():
             return
@@ -179,7 +179,7 @@ class Repairer:
             return
         room = min(self.state.room(terms, self._desk.clock()))
         if not room:
-            self._leave_out(found, because("repair-budget-spent", room=room))
+            self._leave_out(because("repair-budget-spent", room=room))
             return
         planned = self._cloud.plan(replace(seen.audit, findings=found))
         if gap := planned.second.audit.coverage.gap:
@@ -190,7 +190,7 @@ class Repairer:
         first = announced_first(planned.plan, self.state, evidence)
         plan = allowed(first, rulings, planned.second.facts, room)
         if isinstance(plan, Reason):
-            self._leave_out(found, plan)
+            self._leave_out(plan)
             return
         plan = replace(plan, rulings={step.id: rulings[step.id] for step in plan.steps})
         if reason := self._cloud.rehearse(plan):
@@ -203,8 +203,9 @@ class Repairer:
         )
         self._announce(plan, hosts_of(plan, planned.second.facts))
 
-    def _leave_out(self, found: Sequence[Finding], reason: Reason) -> None:
-        self._note(f"{counted(len(found), 'finding')} not repaired: {in_words(reason)}.")
+    def _leave_out(self, reason: Reason) -> None:
+        # Without a number: nobody has asked the rules about each finding.
+        self._note(f"Nothing is repaired now: {in_words(reason)}.")
         self._remember(replace(self.state, announced={}))
 
     def _note(self, words: str) -> None:
@@ -286,9 +287,9 @@ class Repairer:
             self._desk.say(f"What became of a step of run {ended.run} is read in the next round.")
 
     def _permit(self) -> None:
-        policies = self._desk.policies()
-        refuse_closed(policies, self._desk.clock())
-        self._refuse_halted(terms_of(policies))
+        refuse_changed(self._policies, self._desk.policies())
+        refuse_closed(self._policies, self._desk.clock())
+        self._refuse_halted(terms_of(self._policies))
 
     def _refuse_halted(self, terms: Terms) -> None:
         """Raise RepairsHalted if a person wants nothing to be written."""

@@ -213,7 +213,10 @@ def _request(session: Session, columns: Columns, uuid: str) -> ScheduleRequest |
 def request_of(
     uuid: str, spec: Mapping[str, Any], group: ServerGroup | None = None
 ) -> ScheduleRequest:
-    """The request that a request spec makes. Raises LookupError, TypeError, ValueError."""
+    """The request that a request spec makes. Raises LookupError, TypeError, ValueError.
+
+    PARITY: Nova does not load `ignore_hosts`, which old releases have stored.
+    """
     image = (spec.get("image") or {}).get("nova_object.data", {})
     properties = (image.get("properties") or {}).get("nova_object.data", {})
     pci = (spec.get("pci_requests") or {}).get("nova_object.data", {})
@@ -229,7 +232,6 @@ def request_of(
         volume_backed=bool(spec.get("is_bfv", not image.get("id"))),
         zone=spec.get("availability_zone"),
         hints={key: _texts(value) for key, value in hints.items()},
-        ignored=frozenset(spec.get("ignore_hosts") or ()),
         forced_hosts=tuple(spec.get("force_hosts") or ()),
         forced_nodes=tuple(spec.get("force_nodes") or ()),
         group=group,
