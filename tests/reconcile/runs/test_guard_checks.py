@@ -233,7 +233,7 @@ def test_a_pool_that_shares_by_an_aggregate_is_named(small):
         body = {"resource_provider_generation": generation, **content}
         assert small.call("PUT", f"{path}/{part}", body).status_code == 200
     [words] = reasons(guard, small.cloud)
-    assert words.startswith("pool shares by an aggregate")
+    assert words.startswith("pool shares its resources through an aggregate")
     assert reasons(NotShared(guard.aggregates[1:]), small.cloud) == []
 
 
