@@ -89,7 +89,7 @@ def approve(plan: Plan, path: Path, key: Path) -> Signed:
 
 
 def approvals_of(
-    one: Signed, needed: int, terms: ApprovalTerms, appliers: Iterable[str]
+    given: Signed, needed: int, terms: ApprovalTerms, appliers: Iterable[str]
 ) -> tuple[Approval, ...]:
     """The approvals of a plan by persons who do not apply it; each person and key counts once.
 
@@ -98,9 +98,9 @@ def approvals_of(
 
     Raises NotApproved, KeygenFailed, ApprovalFileUnreadable.
     """
-    found = _judged(one, terms, frozenset(appliers))
-    approvers = [each for each in found if isinstance(each, _Approver)]
-    refused = [each for each in found if isinstance(each, Reason)]
+    found = _judged(given, terms, frozenset(appliers))
+    approvers = [answer for answer in found if isinstance(answer, _Approver)]
+    refused = [answer for answer in found if isinstance(answer, Reason)]
     every = tuple(person.approval for person in _persons(approvers))
     # SAFETY: the holder of a revoked key has signed exactly this plan: it is not to be trusted.
     revoked = any(reason.name == "approval-revoked" for reason in refused)
@@ -109,13 +109,13 @@ def approvals_of(
     return every
 
 
-def doubt_of(one: Signed, terms: ApprovalTerms) -> Reason | None:
+def doubt_of(given: Signed, terms: ApprovalTerms) -> Reason | None:
     """Why a signature that was just made may not count; None if it does.
 
     Who will apply the plan is not known: it may be whoever made it. Raises as `approvals_of`.
     """
-    planner = one.plan.made_by.partition("@")[0]
-    [found] = _judged(one, terms, frozenset())
+    planner = given.plan.made_by.partition("@")[0]
+    [found] = _judged(given, terms, frozenset())
     if isinstance(found, Reason):
         return found
     if planner and planner in found.accounts:
@@ -124,7 +124,7 @@ def doubt_of(one: Signed, terms: ApprovalTerms) -> Reason | None:
 
 
 def _judged(
-    one: Signed, terms: ApprovalTerms, appliers: frozenset[str]
+    given: Signed, terms: ApprovalTerms, appliers: frozenset[str]
 ) -> list["_Approver | Reason"]:
     """Who approves with each signature, or why nobody does."""
     for option in ("signers", "revoked"):
@@ -136,10 +136,10 @@ def _judged(
                 raise ApprovalFileUnreadable(option, path, reason) from error
     found = []
     with TemporaryDirectory(prefix="trueup-approvals-") as folder:
-        for text in one.signatures:
+        for text in given.signatures:
             path = Path(folder) / "signature"
             path.write_text(text, encoding="ascii")
-            found.append(_Signature(path, _message(one.plan), terms).judged(appliers))
+            found.append(_Signature(path, _message(given.plan), terms).judged(appliers))
     return found
 
 
@@ -164,12 +164,12 @@ def _persons(approvers: Iterable[_Approver]) -> list[_Approver]:
     """Those who share an account, also through others, are one person. The first approval stays."""
     persons: list[_Approver] = []
     for approver in approvers:
-        same = [each for each in persons if each.accounts & approver.accounts] or [approver]
-        accounts = approver.accounts.union(*(each.accounts for each in same))
+        same = [person for person in persons if person.accounts & approver.accounts] or [approver]
+        accounts = approver.accounts.union(*(person.accounts for person in same))
         person = _Approver(same[0].approval, accounts)
         at = persons.index(same[0]) if same[0] in persons else len(persons)
         persons[at : at + 1] = [person]
-        persons = [each for each in persons if each not in same[1:]]
+        persons = [person for person in persons if person not in same[1:]]
     return persons
 
 
