@@ -325,7 +325,9 @@ def test_a_run_that_is_left_was_a_repair_too(scene, monkeypatch, result, reason,
     assert any("is not continued" in words for words in scene.said)
     assert (scene.why, scene.repairer.state.running) == (why, "")
     [step, _] = planned(TWO).steps
-    assert set(scene.repairer.state.repaired) == set(step.because if result == "done" or reason else ())
+    assert set(scene.repairer.state.repaired) == set(
+        step.because if result == "done" or reason else ()
+    )
 
 
 def test_what_a_person_has_prevented_is_announced_again_after_the_stop(scene):
