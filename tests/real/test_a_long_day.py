@@ -10,6 +10,7 @@ import os
 import random
 import secrets
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -21,13 +22,13 @@ import openstack
 import pytest
 
 from tests.real.cloud.catalog import TINY
-from tests.real.cloud.churn import MOVES, churn, is_shelved
+from tests.real.cloud.churn import MOVES, churn, is_shelved, stays
 from tests.real.cloud.day import Shown
 from tests.real.cloud.deaths import Deaths, all_report, deaths_in
 from tests.real.cloud.discrepancies import discrepancies, settled, under_way
 from tests.real.cloud.openstack import Cloud, running_cloud
 from tests.real.cloud.plants import OTHER, OWN, PLANTS, Plant, Planted
-from tests.real.cloud.processes import DidNotHappen, wait_until
+from tests.real.cloud.processes import CommandFailed, DidNotHappen, wait_until
 from tests.real.cloud.tenant import InstanceInError, Ledger, Tenant
 from tests.real.cloud.trueup import Trueup
 from tests.real.cloud.watched import ROUND_SECONDS, Diary, Observer, observing
@@ -61,23 +62,31 @@ class Day:
         self.tenant, self.ledger = Tenant(self.cloud.connection), Ledger(self.cloud.connection)
         self.trueup = replace(Trueup(self.cloud.site), while_busy=True, interval_seconds=5)
         self.choices = tuple(self.random.choices((*MOVES, is_shelved), k=500))
+        self.doomed: list[str] = []
 
     def chapter(self) -> None:
         """Instances come and go while services die, one at a time; then all is well again."""
-        with self._churn(2):
+        with self._churn():
             for _ in range(DEATHS_OF_A_CHAPTER):
                 time.sleep(self.random.uniform(*BETWEEN_SECONDS))
-                name, kill = self.random.choice(sorted(self.deaths.kinds().items()))
-                revive = kill()
+                name = self._next_to_die()
+                revive = self.deaths.kinds()[name]()
                 self.diary.note(f"death of {name}")
                 time.sleep(self.random.uniform(*DEAD_SECONDS))
                 revive()
                 self.diary.note(f"revival of {name}")
         all_report(self.cloud)
 
+    def _next_to_die(self) -> str:
+        """At random, and each once before one dies again."""
+        if not self.doomed:
+            self.doomed = sorted(self.deaths.kinds())
+            self.random.shuffle(self.doomed)
+        return self.doomed.pop()
+
     def evacuation(self) -> None:
         """A host dies, its instance is evacuated, and the host comes back after a while."""
-        with self._churn(1), _noted(self.diary, "evacuation"):
+        with self._churn(), _noted(self.diary, "evacuation"):
             server = self.tenant.boot(TINY, OWN)
             self.cloud.kill_compute(OWN)
             try:
@@ -95,6 +104,9 @@ class Day:
                 self.tenant.delete(server)
         with _noted(self.diary, "all tasks are done"):
             wait_until(lambda: not under_way(self.cloud), "no task", SECONDS_TO_SETTLE)
+        # nova-compute releases what an instance held a moment after it is gone.
+        with contextlib.suppress(DidNotHappen):
+            wait_until(lambda: not any(settled(discrepancies(self.cloud))), "nothing is wrong", 15)
         wrong = list(settled(discrepancies(self.cloud)))
         self.diary.note("quiet point", f"{len(wrong)} leaked by Nova")
         for one in wrong:
@@ -102,17 +114,23 @@ class Day:
 
     def plant(self, plants: tuple[Plant, ...]) -> None:
         """Each is found within two rounds while others boot; repaired, the ledger is right."""
-        with self._churn(1):
+        with self._churn():
             planted = [self._planted(one) for one in plants]
             at = datetime.now(UTC).replace(tzinfo=None)
             for one in planted:
                 self._wait_for(one, at)
-            file, answer = self.trueup.plan()
-            assert {one.finding for one in planted} <= _ids(answer.rows), answer.said
-            self.trueup.apply(file)
+            self._repair()
             for one in planted:
                 wait_until(lambda it=one: self._is_right(it), f"{one.finding} is repaired", 5)
                 self.diary.note("repaired", one.finding)
+
+    def _repair(self) -> None:
+        try:
+            self.trueup.repair()
+        except CommandFailed as error:
+            # What Nova itself leaked is in the plan as well, and Nova may be at work on it.
+            self.diary.note("a step was refused", str(error)[-1500:])
+            self.trueup.repair()
 
     def _planted(self, plant: Plant) -> Planted:
         one = plant(self.cloud, self.tenant, self.ledger)
@@ -132,11 +150,16 @@ class Day:
         return self.ledger.held_by(one.consumer) == one.right
 
     @contextlib.contextmanager
-    def _churn(self, workers: int) -> Iterator[None]:
+    def _churn(self) -> Iterator[None]:
+        """In both cells; the only host of the second can move nothing to another."""
+
         def note(what: str) -> None:
             self.diary.note("failed" if ":" in what else "lived", what[:300])
 
-        with churn(self.cloud, workers, self.choices, None, note):
+        with (
+            churn(self.cloud, 1, self.choices, OWN, note),
+            churn(self.cloud, 1, (is_shelved, stays), "compute3", note),
+        ):
             yield
 
 
@@ -149,10 +172,6 @@ def _noted(diary: Diary, what: str) -> Iterator[None]:
         diary.note("failed", f"{what}: {error}"[:300])
     else:
         diary.note(what)
-
-
-def _ids(rows: list[dict[str, str]]) -> set[str]:
-    return {f"{row['Defect']}:{row['Subject']}" for row in rows}
 
 
 @pytest.fixture
@@ -169,7 +188,7 @@ def day() -> Iterator[Day]:
 
 
 def test_a_long_day(day):
-    print(f"\nTRUEUP_SEED={SEED} TRUEUP_MINUTES={MINUTES:g}, the diary is {day.diary.file}")
+    sys.stdout.write(f"TRUEUP_SEED={SEED} TRUEUP_MINUTES={MINUTES:g}: {day.diary.file}\n")
     began = time.monotonic()
     while time.monotonic() < began + MINUTES * 60:
         day.chapter()

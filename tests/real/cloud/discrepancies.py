@@ -81,7 +81,7 @@ def under_way(cloud: Cloud) -> set[str]:
 
 
 def _read_cell(cloud: Cloud, cell: str, nova: _Nova) -> None:
-    nova.nodes |= {host: uuid for host, uuid in cloud.sql(cell, _NODES)}
+    nova.nodes |= {row.host: row.uuid for row in cloud.sql(cell, _NODES)}
     waiting = {}
     for uuid, instance, status, source in cloud.sql(cell, _MIGRATIONS):
         nova.instance_of[uuid] = instance

@@ -76,8 +76,13 @@ class Observer:
         self.cloud.processes.start(NAME, command, environment)
 
     def run(self) -> None:
-        while not self._stopped.wait(_LOOK_SECONDS):
-            self._look()
+        try:
+            while not self._stopped.wait(_LOOK_SECONDS):
+                self._look()
+        except Exception as error:
+            # Whatever it is: a day that nobody observed has shown nothing.
+            self.false.append(f"the observer failed: {error!r}")
+            self.diary.note("FALSE", self.false[-1])
 
     def stop(self) -> None:
         self._stopped.set()
