@@ -72,7 +72,10 @@ def churn(
     host: str | None = "compute1",
     note: Callable[[str], object] = str,
 ) -> Iterator[Lives]:
-    """Each worker lets one instance after the other live; all are gone at the end of the block."""
+    """Each worker lets one instance after the other live; all are gone at the end of the block.
+
+    An instance whose move failed is left as it is.
+    """
     lives, stopped = Lives(note=note), threading.Event()
     threads = [
         threading.Thread(

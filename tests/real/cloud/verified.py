@@ -25,6 +25,7 @@ PACKAGES = {
 }  # fmt: skip
 
 WITH = {"upstream": ", with upstream's Placement", "trueup": ", with Trueup's"}
+DAY = "## A long day\n"
 # The tests of the rig's own parts show nothing about Trueup.
 PARTS = "tests/real/cloud/"
 
@@ -124,9 +125,6 @@ def _counts(report: pytest.TestReport) -> str:
 
 def _in_words(name: str) -> str:
     return name.removeprefix("test_").replace("_", " ")
-
-
-DAY = "## A long day\n"
 
 
 def _day_on(page: Path) -> str:

@@ -35,9 +35,10 @@ class Diary:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def note(self, kind: str, text: str = "") -> None:
+        line = " ".join(f"{kind}: {text}".split()) if text else kind
         with self._lock, self.file.open("a") as log:
             self.counts[kind] += 1
-            log.write(f"{datetime.now(UTC):%H:%M:%S} {kind}{': ' if text else ''}{text}\n")
+            log.write(f"{datetime.now(UTC):%H:%M:%S} {line}\n")
 
 
 @dataclass
