@@ -9,6 +9,11 @@ from pathlib import Path
 from tests.real.cloud.verified import DAY
 from tests.real.cloud.watched import Diary, Observer
 
+LOGGED = (
+    "seed", "death", "evacuation", "quiet point", "leaked", "planted", "found in time", "repaired",
+    "Nova's own", "FALSE", "a step was refused",
+)  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Shown:
@@ -54,3 +59,14 @@ class Shown:
         own = Counter(one.partition(":")[0] for one in observer.true)
         for defect, number in sorted(own.items()):
             yield f"\nLeaked by Nova itself: {number} times `{defect}`."
+        yield from log_of(self.diary.file)
+
+
+def log_of(diary: Path) -> Iterator[str]:
+    """Of its events, those that are no instance's life and no quiet round."""
+    yield "\nIts log (UTC), without the lives of instances, revivals and the rounds:\n"
+    yield "```text"
+    for line in diary.read_text().splitlines():
+        if line[9:].startswith(LOGGED):
+            yield line
+    yield "```"

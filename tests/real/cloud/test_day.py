@@ -14,6 +14,8 @@ def shown(seed, diary):
 
 def test_the_day_is_written_anew_and_kept(tmp_path):
     page, diary = tmp_path / "verified.md", Diary(tmp_path / "diary.txt", Counter(lived=7))
+    diary.note("planted", "a drift")
+    diary.note("lived", "resizes")
     page.write_text("# Verified\n\nBy `make real`.\n")
     shown("first", diary).write(page)
     shown("second", diary).write(page)
@@ -21,6 +23,8 @@ def test_the_day_is_written_anew_and_kept(tmp_path):
     assert text.startswith("# Verified\n\nBy `make real`.\n\n## A long day\n")
     assert "`second`" in text
     assert "`first`" not in text
+    assert "planted: a drift\n" in text
+    assert "resizes" not in text
     _, _, day = text.partition("## A long day\n")
     Verified(page, servers={"MariaDB": "10"}).pytest_sessionfinish(0)
     assert page.read_text().count("## A long day\n") == 1
