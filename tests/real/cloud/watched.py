@@ -79,7 +79,7 @@ class Observer:
     def run(self) -> None:
         try:
             while not self._stopped.wait(_LOOK_SECONDS):
-                self._look()
+                self.look()
         except Exception as error:
             # Whatever it is: a day that nobody observed has shown nothing.
             self.false.append(f"the observer failed: {error!r}")
@@ -88,7 +88,7 @@ class Observer:
     def stop(self) -> None:
         self._stopped.set()
 
-    def _look(self) -> None:
+    def look(self) -> None:
         # The database may have been killed: the next look is soon.
         with contextlib.suppress(sqlalchemy.exc.SQLAlchemyError):
             self._snapshots.append((_now(), discrepancies(self.cloud)))
