@@ -22,7 +22,7 @@ _INSTANCES = (
     "SELECT i.uuid, i.host, i.vm_state, i.task_state, e.flavor FROM instances i"
     " JOIN instance_extra e ON e.instance_uuid = i.uuid WHERE i.deleted = 0"
 )
-_MIGRATIONS = "SELECT uuid, instance_uuid, status, source_compute FROM migrations"
+_MIGRATIONS = "SELECT uuid, instance_uuid, status, source_compute, deleted FROM migrations"
 _NODES = "SELECT host, uuid FROM compute_nodes WHERE deleted = 0"
 
 
@@ -83,11 +83,14 @@ def under_way(cloud: Cloud) -> set[str]:
 def _read_cell(cloud: Cloud, cell: str, nova: _Nova) -> None:
     nova.nodes |= {row.host: row.uuid for row in cloud.sql(cell, _NODES)}
     waiting = {}
-    for uuid, instance, status, source in cloud.sql(cell, _MIGRATIONS):
+    for uuid, instance, status, source, deleted in cloud.sql(cell, _MIGRATIONS):
         nova.instance_of[uuid] = instance
+        # Nova deletes a move with its instance, and leaves its status.
+        if deleted or status in ENDED:
+            continue
         if status == "finished":
             waiting[instance] = (uuid, source)
-        elif status not in ENDED:
+        else:
             nova.under_way.add(instance)
     for uuid, host, vm_state, task_state, flavor in cloud.sql(cell, _INSTANCES):
         if task_state or vm_state == "building":

@@ -29,7 +29,7 @@ class Rows:
     held: list[tuple[str, str, dict[str, int]]]
     task: str | None = None
     state: str = "active"
-    migrations: list[tuple[str, str, str, str]] = field(default_factory=list)
+    migrations: list[tuple[str, str, str, str, int]] = field(default_factory=list)
 
     def sql(self, database: str, statement: str) -> list[Any]:
         if database == "placement":
@@ -46,7 +46,7 @@ class Rows:
 
 RIGHT = [("server", "node1", HOLDS)]
 OLD = HOLDS | {"VCPU": 2}
-WAITS = [("move", "server", "finished", "host2")]
+WAITS = [("move", "server", "finished", "host2", 0)]
 
 
 @pytest.mark.parametrize(
@@ -71,13 +71,14 @@ def test_what_is_right(rows):
         (
             Rows(
                 [*RIGHT, ("move", "node2", OLD)],
-                migrations=[("move", "server", "confirmed", "host2")],
+                migrations=[("move", "server", "confirmed", "host2", 0)],
             ),
             "server",
             False,
         ),
         (Rows([], task="spawning"), "server", True),
-        (Rows([], migrations=[("move", "server", "migrating", "host2")]), "server", True),
+        (Rows([], migrations=[("move", "server", "migrating", "host2", 0)]), "server", True),
+        (Rows([], migrations=[("move", "server", "migrating", "host2", 9)]), "server", False),
     ],
 )
 def test_what_is_wrong(rows, subject, under_way):
