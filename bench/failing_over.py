@@ -29,6 +29,7 @@ from bench.terminal import say
 from tests.servers.databases import as_text
 from tests.servers.galera import private_galera
 from tests.servers.haproxy import haproxy_before
+from tests.servers.multiplexer import multiplexer_to
 from tests.servers.pgbouncer import pgbouncer_to
 from tests.servers.replication import Replicated, replicated_postgresql
 from trueup.placement.store import schema
@@ -64,16 +65,19 @@ class Seen:
 
 
 @contextlib.contextmanager
-def _galera(*, freezes: bool = False) -> Iterator[Path]:
+def _galera(*, freezes: bool = False, multiplexes: bool = False) -> Iterator[Path]:
     with private_galera() as cluster, contextlib.ExitStack() as stack:
         database = cluster.nodes[1].server.create_database("bench")
         schema.create(database)
         name = database.rpartition("/")[2]
         url = stack.enter_context(haproxy_before([node.url for node in cluster.nodes]))
+        url = url.set(database=name)
+        if multiplexes:
+            url = stack.enter_context(multiplexer_to(url, pins=True))
         writer = cluster.nodes[0]
         if freezes:
             stack.callback(writer.thaw)
-        yield Path(as_text(url.set(database=name)), writer.freeze if freezes else writer.kill)
+        yield Path(as_text(url), writer.freeze if freezes else writer.kill)
 
 
 @contextlib.contextmanager
@@ -113,6 +117,7 @@ def _pgbouncer() -> Iterator[Path]:
 _PATHS: Mapping[str, Callable[[], contextlib.AbstractContextManager[Path]]] = {
     "galera": _galera,
     "galera-frozen": lambda: _galera(freezes=True),
+    "galera-multiplexed": lambda: _galera(multiplexes=True),
     "postgresql": _postgresql,
     "pgbouncer": _pgbouncer,
 }

@@ -10,7 +10,7 @@ import socket
 import struct
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from typing import Any
 
@@ -30,8 +30,7 @@ class Multiplexer:
     def __init__(self, url: URL, *, pins: bool):
         self._url, self.pins = url, pins
         self._free: deque[Any] = deque(self.session() for _ in range(3))
-        self.replica, self.replica_in_use = self.session(), threading.Lock()
-        self.replica.query("START TRANSACTION WITH CONSISTENT SNAPSHOT")
+        self.replica, self.replica_in_use = self._behind(), threading.Lock()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
@@ -49,10 +48,19 @@ class Multiplexer:
         )
 
     def take(self) -> Any:
-        """The session that was not used for longest."""
+        """The session that was not used for longest, of those whose server lives."""
         with suppress(IndexError):
-            return self._free.popleft()
+            while not _lives(session := self._free.popleft()):
+                pass
+            return session
         return self.session()
+
+    def read(self, forward: Callable[[Any], None]) -> None:
+        """Let a bare SELECT be answered by the replica."""
+        with self.replica_in_use:
+            if not _lives(self.replica):
+                self.replica = self._behind()
+            forward(self.replica)
 
     def give_back(self, session: Any) -> None:
         self._free.append(session)
@@ -62,7 +70,13 @@ class Multiplexer:
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         for session in (self.replica, *self._free):
-            session.close()
+            with suppress(pymysql.Error):
+                session.close()
+
+    def _behind(self) -> Any:
+        session = self.session()
+        session.query("START TRANSACTION WITH CONSISTENT SNAPSHOT")
+        return session
 
     def _accept(self) -> None:
         with suppress(OSError):
@@ -79,7 +93,8 @@ class _Client:
         self._pinned, self._autocommit = False, True
 
     def serve(self) -> None:
-        with suppress(OSError, struct.error), self._connection:
+        # If the server dies, so does the client's connection.
+        with suppress(OSError, struct.error, pymysql.Error), self._connection:
             self._connection.sendall(_packet(0, self._greeting()))
             _read(self._stream)
             self._answer_ok(2)
@@ -89,7 +104,8 @@ class _Client:
                 else:
                     self._answer_ok(1)
         if self._session is not None:
-            self._session.close()
+            with suppress(pymysql.Error):
+                self._session.close()
 
     def _greeting(self) -> bytes:
         version = self._proxy.replica.server_version.encode()
@@ -122,8 +138,7 @@ class _Client:
         is_bare = self._session is None or (self._pinned and not self._is_open())
         is_read = statement.startswith("SELECT") and "FOR UPDATE" not in statement
         if is_bare and is_read and self._autocommit:
-            with self._proxy.replica_in_use:
-                self._forward(self._proxy.replica, payload)
+            self._proxy.read(lambda replica: self._forward(replica, payload))
             return
         if self._session is None:
             self._session = self._proxy.take()
@@ -155,6 +170,13 @@ class _Client:
                 if ends == 2 and more[:1] == _END:
                     session.server_status = struct.unpack_from("<H", more, 3)[0]
         self._connection.sendall(b"".join(_packet(number, one) for number, one in answered))
+
+
+def _lives(session: Any) -> bool:
+    with suppress(pymysql.Error, OSError):
+        session.ping(reconnect=False)
+        return True
+    return False
 
 
 def _after_number(payload: bytes, at: int) -> int:

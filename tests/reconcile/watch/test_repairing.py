@@ -17,7 +17,7 @@ from trueup.reconcile.audit import Audit
 from trueup.reconcile.files import FileUnwritable
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.plan.narrowed import without
-from trueup.reconcile.reasons import Reason
+from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.runs import Planned
 from trueup.reconcile.runs.journal import Origin, Outcome
 from trueup.reconcile.runs.journals import applying, read
@@ -301,12 +301,18 @@ def test_what_appears_after_an_announcement_counts_for_the_size(scene, monkeypat
     assert "subjects_max = 1" in scene.repairer.note
 
 
-@pytest.mark.parametrize(("result", "why"), [("done", ""), ("refused", "repair-refused")])
-def test_a_run_that_is_left_was_a_repair_too(scene, monkeypatch, result, why):
+LOST = because("written-before-lost", noun="allocations")
+
+
+@pytest.mark.parametrize(
+    ("result", "reason", "why"),
+    [("done", None, ""), ("refused", None, "repair-refused"), ("refused", LOST, "repair-refused")],
+)
+def test_a_run_that_is_left_was_a_repair_too(scene, monkeypatch, result, reason, why):
     def apply(plan: Plan, permit: Permit) -> RunEnd:
         scene.cloud.runs.append(plan.id)
         with applying(plan, scene.folder, Origin()) as journal:
-            journal.record(Outcome(plan.steps[0].id, result))
+            journal.record(Outcome(plan.steps[0].id, result, reason))
         raise Unreachable("Placement", "it is down")
 
     monkeypatch.setattr(scene.cloud, "apply", apply)
@@ -319,7 +325,9 @@ def test_a_run_that_is_left_was_a_repair_too(scene, monkeypatch, result, why):
     assert any("is not continued" in words for words in scene.said)
     assert (scene.why, scene.repairer.state.running) == (why, "")
     [step, _] = planned(TWO).steps
-    assert set(scene.repairer.state.repaired) == set(step.because if result == "done" else ())
+    assert set(scene.repairer.state.repaired) == set(
+        step.because if result == "done" or reason else ()
+    )
 
 
 def test_what_a_person_has_prevented_is_announced_again_after_the_stop(scene):

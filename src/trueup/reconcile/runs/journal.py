@@ -109,6 +109,11 @@ class Outcome:
 StepOutcome = tuple[Step, Outcome]
 
 
+def is_lost(outcome: Outcome) -> bool:
+    """Whether the run wrote the step before, and the cloud is not as it left it."""
+    return outcome.reason is not None and outcome.reason.name == "written-before-lost"
+
+
 def done_by_reason(outcomes: Iterable[StepOutcome]) -> dict[str, bool]:
     """For each reason of a step, such as a finding: whether every step for it is done."""
     done: dict[str, bool] = {}

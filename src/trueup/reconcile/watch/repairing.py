@@ -25,7 +25,7 @@ from trueup.reconcile.reasons import Reason, because
 from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.report.run_messages import Complete
 from trueup.reconcile.runs import Planned
-from trueup.reconcile.runs.journal import Journal, StepOutcome, done_by_reason
+from trueup.reconcile.runs.journal import Journal, StepOutcome
 from trueup.reconcile.runs.journals import RunUnknown, Unreadable, read, runs
 from trueup.reconcile.sinks import Message
 from trueup.reconcile.verdicts.verified import Verified
@@ -44,6 +44,7 @@ from trueup.reconcile.watch.repairs import (
     recalled,
     why_stop,
     why_stop_after,
+    written_for,
 )
 from trueup.reconcile.wording import counted
 
@@ -266,8 +267,8 @@ class Repairer:
     def _repaired(self, outcomes: Sequence[StepOutcome]) -> Repairs:
         """What is remembered of a run that has ended so, now."""
         state = self._until_now()
-        done = (why for why, is_done in done_by_reason(outcomes).items() if is_done)
-        return replace(state, repaired=state.repairing(done, self._desk.clock()))
+        repaired = state.repairing(written_for(outcomes), self._desk.clock())
+        return replace(state, repaired=repaired)
 
     def _until_now(self) -> Repairs:
         return replace(self.state, spent=self.state.until(self._desk.clock()))

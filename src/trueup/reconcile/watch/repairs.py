@@ -17,7 +17,7 @@ from trueup.reconcile.plan import Plan, Ruling
 from trueup.reconcile.plan.automatic import PROOFS, Terms, unproven
 from trueup.reconcile.plan.narrowed import without
 from trueup.reconcile.reasons import Reason, because, together
-from trueup.reconcile.runs.journal import Journal, StepOutcome, done_by_reason
+from trueup.reconcile.runs.journal import Journal, StepOutcome, is_lost
 from trueup.reconcile.steps import Step, held_in
 from trueup.reconcile.verdicts import Finding
 from trueup.reconcile.verdicts.verified import State, Verified
@@ -90,6 +90,19 @@ class Repairs:
         )
 
 
+def written_for(outcomes: Iterable[StepOutcome]) -> set[str]:
+    """The findings for which something was written, whether or not all of it is in place.
+
+    A run that is continued may find that what it wrote is there no more: that was a repair too.
+    """
+    return {
+        why
+        for step, outcome in outcomes
+        for why in step.because
+        if outcome.result == "done" or outcome.partly or is_lost(outcome)
+    }
+
+
 def recalled(journals: Iterable[Journal], now: datetime) -> Repairs:
     """What the journals tell of earlier repairs, where nothing else is remembered.
 
@@ -98,8 +111,7 @@ def recalled(journals: Iterable[Journal], now: datetime) -> Repairs:
     ours = [journal for journal in journals if journal.unattended]
     found = Repairs()
     for journal in ours:
-        done = done_by_reason(journal.attempted)
-        again = {why: journal.ended_at for why, is_done in done.items() if is_done}
+        again = dict.fromkeys(written_for(journal.attempted), journal.ended_at)
         found = replace(
             found,
             spent=(*found.spent, Spent(journal.ended_at, len(journal.plan.subjects))),
