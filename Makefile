@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test quick lint fix coverage changelog sdist wheel release databases differential races \
-	conformance gophercloud neighbours versions mutants fresh real real-short packages site bench pictures clean
+	conformance gophercloud neighbours versions mutants fresh real real-short day packages site bench pictures clean
 
 help:  ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -114,6 +114,10 @@ real-short: $(VENV)/.ready-test  ## the incidents of operators, and the swap, on
 	@tools/real-environments $(VENV)/real
 	@$(BIN)/pytest tests/real --real -m short -q --disable-warnings --timeout 900 \
 		--times=$(TIMES)-real-short.txt
+
+day: $(VENV)/.ready-test  ## a long day on a real OpenStack, where all kinds of services die (TRUEUP_MINUTES, 120)
+	@tools/real-environments $(VENV)/real
+	@$(BIN)/pytest tests/real/test_a_long_day.py --day -q --disable-warnings --timeout 0 -s
 
 fresh: $(VENV)/.ready-test  ## on a machine in a folder where nothing was installed; as root
 	@$(BIN)/pytest tests/fresh --fresh -q --disable-warnings --timeout 3600

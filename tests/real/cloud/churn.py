@@ -18,10 +18,14 @@ Move = Callable[[Tenant, Server], object]
 
 @dataclass
 class Lives:
-    """How the instances fared: names of the moves that were made, and what went wrong."""
+    """How the instances fared: names of the moves that were made, and what went wrong.
+
+    `note` hears of each at once.
+    """
 
     ended: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
+    note: Callable[[str], object] = str
 
 
 def stays(tenant: Tenant, server: Server) -> None:
@@ -50,15 +54,29 @@ def comes_back(tenant: Tenant, server: Server) -> None:
     tenant.wait_for(server, "ACTIVE")
 
 
+def is_shelved(tenant: Tenant, server: Server) -> None:
+    tenant.connection.compute.shelve_server(server)
+    tenant.wait_for(server, "SHELVED_OFFLOADED")
+    tenant.connection.compute.unshelve_server(server)
+    tenant.wait_for(server, "ACTIVE")
+
+
 MOVES: tuple[Move, ...] = (resizes, stays, moves_alive, comes_back, moves)
 
 
 @contextlib.contextmanager
 def churn(
-    cloud: Cloud, workers: int, choices: tuple[Move, ...] = MOVES, host: str | None = "compute1"
+    cloud: Cloud,
+    workers: int,
+    choices: tuple[Move, ...] = MOVES,
+    host: str | None = "compute1",
+    note: Callable[[str], object] = str,
 ) -> Iterator[Lives]:
-    """Each worker lets one instance after the other live; all are gone at the end of the block."""
-    lives, stopped = Lives(), threading.Event()
+    """Each worker lets one instance after the other live; all are gone at the end of the block.
+
+    An instance whose move failed is left as it is.
+    """
+    lives, stopped = Lives(note=note), threading.Event()
     threads = [
         threading.Thread(
             target=_live,
@@ -92,5 +110,9 @@ def _live(
         except Exception as error:
             # Whatever it is, the test that looks at `failed` tells it.
             lives.failed.append(f"{move.__name__}: {type(error).__name__}: {error}")
+            lives.note(lives.failed[-1])
+            # The next request to a service that is away would fail as fast.
+            stopped.wait(1)
         else:
             lives.ended.append(move.__name__)
+            lives.note(move.__name__)

@@ -35,6 +35,8 @@ from tests.servers.mariadb import private_mariadb
 
 # A primary that replicas can follow.
 PRIMARY = ("--log-bin", "--server-id=1", "--binlog-format=ROW")
+# What was committed is there after the server was killed.
+DURABLE = ("--innodb-flush-log-at-trx-commit=2", "--innodb-doublewrite=1")
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,11 @@ class Cloud:
         """For each host: how often its nova-compute has reported."""
         return {host: self._reports(host) for host in CELL_OF_COMPUTE}
 
+    def start_service(self, name: str) -> None:
+        """A conductor, as `nova-conductor-cell1`, or the scheduler, after it was killed."""
+        cell = name.rpartition("-")[2]
+        _start_nova(self.site, self.processes, name, cell if cell in CELLS else "nova")
+
     def start_neutron(self) -> None:
         command, environment = neutron_command(self.site), neutron_environment(self.site)
         self.processes.start("neutron-api", command, self.site.client_environment | environment)
@@ -141,7 +148,7 @@ class Cloud:
 def running_cloud(folder: Path, placement: str) -> Iterator[Cloud]:
     """A new cloud, without a server, with this kind of Placement. It is gone at the end."""
     with contextlib.ExitStack() as ended:
-        server = ended.enter_context(private_mariadb(PRIMARY))
+        server = ended.enter_context(private_mariadb((*PRIMARY, *DURABLE)))
         relay = ended.enter_context(relay_to(server.url.port))
         relayed = {f"nova_{FRAGILE_CELL}": relay.port}
         site = Site(folder, choose_ports(), secrets.token_hex(16), server.url, relayed)

@@ -109,6 +109,9 @@ class Processes:
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
+    def pid(self, name: str) -> int:
+        return self._running[name].pid
+
     def kill_all(self) -> None:
         for name in reversed(list(self._running)):
             self.kill(name)

@@ -145,15 +145,17 @@ class Ledger:
             f"/allocations/{consumer}", json=document, microversion="1.39"
         ).raise_for_status()
 
-    def claim(self, consumer: str, provider: str, resources: Resources) -> None:
-        """A consumer that no service of OpenStack knows takes resources of a provider."""
+    def claim(
+        self, consumer: str, provider: str, resources: Resources, kind: str = "RESERVATION"
+    ) -> None:
+        """A consumer that holds nothing takes resources of a provider."""
         owner = str(uuid.uuid4())
         document = {
             "allocations": {self.uuid_of(provider): {"resources": resources}},
             "project_id": owner,
             "user_id": owner,
             "consumer_generation": None,
-            "consumer_type": "RESERVATION",
+            "consumer_type": kind,
         }
         self.connection.placement.put(
             f"/allocations/{consumer}", json=document, microversion="1.39"

@@ -25,6 +25,7 @@ PACKAGES = {
 }  # fmt: skip
 
 WITH = {"upstream": ", with upstream's Placement", "trueup": ", with Trueup's"}
+DAY = "## A long day\n"
 # The tests of the rig's own parts show nothing about Trueup.
 PARTS = "tests/real/cloud/"
 
@@ -49,7 +50,7 @@ class Verified:
 
     def pytest_sessionfinish(self, exitstatus: int) -> None:
         if exitstatus == pytest.ExitCode.OK and self.servers:
-            self.page.write_text("\n".join(self._lines()))
+            self.page.write_text("\n".join(self._lines()) + _day_on(self.page))
 
     def note_servers(self, logs: Path, mariadb: str) -> None:
         """Remember the versions of what does not come from a Python package."""
@@ -124,3 +125,9 @@ def _counts(report: pytest.TestReport) -> str:
 
 def _in_words(name: str) -> str:
     return name.removeprefix("test_").replace("_", " ")
+
+
+def _day_on(page: Path) -> str:
+    """The section that `make day` wrote: `make real` keeps it."""
+    _, heading, section = page.read_text().partition(f"\n{DAY}") if page.exists() else ("",) * 3
+    return heading + section
