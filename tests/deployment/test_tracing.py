@@ -71,7 +71,7 @@ def test_osprofiler_shows_the_trace_of_each_request(fresh_database, collector, t
             trace, headers = signed()
             assert placement.get("/resource_providers", **ADMIN, **headers)[0] == 200
             assert placement.get("/resource_providers", **ADMIN)[0] == 200
-            request, *statements = spans(Redis(collector).get_report(trace))
+            request, *statements = spans(Redis(collector, conf={}).get_report(trace))
             assert (request["name"], request["project"]) == ("wsgi", "placement")
             path = request["meta.raw_payload.wsgi-start"]["info"]["request"]["path"]
             assert path == "/resource_providers"

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 
+import pytest
 import sqlalchemy
 from sqlalchemy.pool import NullPool
 
@@ -43,6 +44,7 @@ WITH_ROOM = """
     WHERE (i.total - i.reserved) * i.allocation_ratio - COALESCE(a.used, 0) >= 1"""
 
 
+@pytest.mark.timeout(SECONDS + 300)
 def test_half_of_the_workers_are_ours(
     fresh_database: Callable[[str], str], record_property: Callable[[str, object], None]
 ) -> None:
