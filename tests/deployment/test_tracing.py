@@ -77,4 +77,4 @@ def test_osprofiler_shows_the_trace_of_each_request(fresh_database, collector, t
             assert path == "/resource_providers"
             assert statements
             assert {one["name"] for one in statements} == {"db"}
-        assert len(Redis(collector).list_traces()) == 6
+        assert len(Redis(collector, conf={}).list_traces()) == 6
