@@ -80,6 +80,8 @@ class Client:
     held: dict[str, dict[str, Any]] = field(default_factory=dict)
     acknowledged: int = 0
     refused: int = 0
+    upstreams: frozenset[str] = frozenset()
+    """Workers that answer 500 if the database ends a report of stock as a deadlock."""
 
     def live(self, steps: int) -> None:
         for _ in range(steps):
@@ -146,7 +148,8 @@ class Client:
     def _expect(self, method: str, path: str, body: Any, *statuses: int) -> requests.Response:
         worker = self._worker()
         answer = send(worker, method, path, body)
-        if answer.status_code not in statuses:
+        gave_up = worker in self.upstreams and method == "PUT" and "Deadlock" in answer.text
+        if answer.status_code not in statuses and not gave_up:
             raise Unexpected(f"{worker} {method} {path}: {answer.status_code} {answer.text}")
         return answer
 

@@ -4,9 +4,10 @@
 Then upstream's workers are gone, and ours go on. In `make test` one round; in `make conformance`
 ten minutes.
 
-PARITY: as long as upstream's workers write, more may be in use than there is. Four of them without
-any of ours, with this load, over-allocate a host in about a quarter of the rounds on MariaDB. So
-that one rule is judged when ours are alone: no host gets fuller than upstream has left it.
+PARITY: upstream's workers answer 500 if MariaDB ends their report of stock as a deadlock, about
+once in six minutes of this load. As long as they write, more may be in use than there is. Four of
+them without any of ours, with this load, over-allocate a host in about a quarter of the rounds on
+MariaDB. So that one rule is judged when ours are alone: no host gets fuller than upstream left it.
 """
 
 import contextlib
@@ -55,7 +56,10 @@ def test_half_of_the_workers_are_ours(
         started = [stack.enter_context(placement_server(kind, url)) for kind in WORKERS]
         workers = [server.url for server in started]
         build(workers[0])
-        clients = [Client(workers, random.Random(seed)) for seed in range(CLIENTS)]
+        upstreams = frozenset(workers) - frozenset(workers[OURS])
+        clients = [
+            Client(workers, random.Random(seed), upstreams=upstreams) for seed in range(CLIENTS)
+        ]
         pool = stack.enter_context(ThreadPoolExecutor(CLIENTS))
         while True:
             for life in [pool.submit(client.live, STEPS_OF_A_ROUND) for client in clients]:
