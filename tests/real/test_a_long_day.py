@@ -40,7 +40,6 @@ FOLDER = Path(os.environ.get("TRUEUP_DAY") or tempfile.mkdtemp(prefix="trueup-da
 DEATHS_OF_A_CHAPTER = 5
 DEAD_SECONDS, BETWEEN_SECONDS = (2, 40), (5, 30)
 PLANTED_AT_ONCE = 2
-REPAIRS_MAX = 3
 # A round that has something new is followed after 60 s, and a round takes a while.
 TWO_ROUNDS_SECONDS = 60 + ROUND_SECONDS * 1.1 + 60
 SECONDS_TO_SETTLE = 240
@@ -122,22 +121,18 @@ class Day:
             at = datetime.now(UTC).replace(tzinfo=None)
             for one in planted:
                 self._wait_for(one, at)
-            self._repair(planted)
+            self._repair()
             for one in planted:
                 wait_until(lambda it=one: self._is_right(it), f"{one.finding} is repaired", 5)
                 self.diary.note("repaired", one.finding)
 
-    def _repair(self, planted: list[Planted]) -> None:
-        """Plan and apply until all is right: a plan leaves out what changed between its looks."""
-        for _ in range(REPAIRS_MAX):
-            try:
-                self.trueup.repair()
-            except CommandFailed as error:
-                # What Nova itself leaked is in the plan as well, and Nova may be at work on it.
-                self.diary.note("a step was refused", str(error)[-1500:])
-            if all(self._is_right(one) for one in planted):
-                return
-            self.diary.note("planned again")
+    def _repair(self) -> None:
+        try:
+            self.trueup.repair()
+        except CommandFailed as error:
+            # What Nova itself leaked is in the plan as well, and Nova may be at work on it.
+            self.diary.note("a step was refused", str(error)[-1500:])
+            self.trueup.repair()
 
     def _planted(self, plant: Plant) -> Planted:
         one = plant(self.cloud, self.tenant, self.ledger)

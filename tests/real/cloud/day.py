@@ -11,7 +11,7 @@ from tests.real.cloud.watched import Diary, Observer
 
 LOGGED = (
     "seed", "death", "evacuation", "quiet point", "leaked", "planted", "found in time", "repaired",
-    "Nova's own", "FALSE", "a step was refused", "planned again",
+    "Nova's own", "FALSE", "a step was refused",
 )  # fmt: skip
 
 
