@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes that wait leave a thread and a connection to others."""
 
-from concurrent.futures import ThreadPoolExecutor
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from threading import Semaphore
+from types import SimpleNamespace
 
 import pytest
 
@@ -66,3 +70,21 @@ def test_writes_that_get_on_are_waited_for() -> None:
         all_of_them = pool.map(lambda _: some.take().release(), range(200))
         first.release()
         assert len(list(all_of_them)) == 200
+
+
+def test_two_writes_that_begin_at_once_after_a_quiet_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second comes when the first has its slot, and has not yet said that it began."""
+    some = slots(2)
+    second: list[Future[Semaphore]] = []
+
+    def monotonic() -> float:
+        if not second:
+            second.append(pool.submit(some.take))
+            with suppress(TimeoutError, TooManyWaiting):
+                second[0].result(timeout=0.2)
+        return time.monotonic()
+
+    monkeypatch.setattr(write_slots, "time", SimpleNamespace(monotonic=monotonic))
+    with ThreadPoolExecutor(1) as pool:
+        some.take().release()
+        second[0].result().release()

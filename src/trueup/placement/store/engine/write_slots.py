@@ -6,7 +6,7 @@ answer `GET /` and reads. So one thread, and one connection, are always left for
 """
 
 import time
-from threading import Semaphore
+from threading import Lock, Semaphore
 
 from trueup.placement.store.engine.errors import TooManyWaiting
 
@@ -33,6 +33,7 @@ class WriteSlots:
         self._connections_max = connections_max
         self._limit: int | None = None
         self._free = Semaphore(_UNLIMITED)
+        self._taking = Lock()
         self.moved_at = 0.0
         """When a write last began or ended, in monotonic seconds. Set it on release of a slot."""
 
@@ -49,8 +50,12 @@ class WriteSlots:
     def take(self) -> Semaphore:
         """A slot, for its owner to release. Raises TooManyWaiting."""
         free = self._free
-        if not free.acquire(blocking=False):
-            self._wait_for(free)
+        # Under a lock: who finds no slot free knows when the last write began.
+        with self._taking:
+            if free.acquire(blocking=False):
+                self.moved_at = time.monotonic()
+                return free
+        self._wait_for(free)
         self.moved_at = time.monotonic()
         return free
 
