@@ -94,6 +94,13 @@ def test_two_rounds_that_are_too_close_confirm_nothing():
     assert confirmed(remembered(soon, memory=first)) == set()
 
 
+def test_a_cloud_that_only_had_time_to_settle_has_the_same_evidence():
+    first = audit_at(0, OLD)
+    [row] = first.findings
+    first = replace(first, findings=(replace(row, may_pass_within=10),))
+    assert confirmed(remembered(first, audit_at(1, OLD))) == {OLD}
+
+
 def test_other_evidence_has_to_be_confirmed_again_and_is_neither_new_nor_gone():
     before = remembered(audit_at(0, OLD), audit_at(1, OLD))
     before = after_notifying(before, news_in(before, MINUTE))

@@ -2,7 +2,7 @@
 """The verdicts of an audit: findings, subjects not checked, and subjects left alone."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Literal
@@ -52,7 +52,8 @@ class Finding:
     `since` is when it began, if the facts show it. `evidence` has the facts it rests on, by label,
     as values that programs can use; reports put them into words. `consumers` are those whose
     allocations the remedy may change besides the subject's. `may_pass_within` is for how many
-    seconds a healthy cloud may look like this, while Nova is between two requests.
+    seconds a healthy cloud may look like this, while Nova is between two requests. It is no
+    evidence: it changes by time alone.
     """
 
     defect: str
@@ -62,7 +63,7 @@ class Finding:
     evidence: Evidence
     since: datetime | None = None
     consumers: tuple[str, ...] = ()
-    may_pass_within: int = 0
+    may_pass_within: int = field(default=0, compare=False)
 
     @property
     def id(self) -> str:

@@ -213,7 +213,7 @@ def _recent(
 
 
 def _sighting(row: Finding, before: Sighting | None, now: datetime, returned: int) -> Sighting:
-    evidence = digest_of(row)[:16]
+    evidence = digest_of(replace(row, may_pass_within=0))[:16]
     same = before is not None and before.evidence == evidence
     return Sighting(
         id=row.id,
