@@ -11,7 +11,7 @@ from tests.real.cloud.watched import Diary, Observer
 
 LOGGED = (
     "seed", "death", "evacuation", "quiet point", "leaked", "planted", "found in time", "repaired",
-    "Nova's own", "FALSE", "a step was refused",
+    "healed by Nova", "Nova's own", "FALSE", "a step was refused",
 )  # fmt: skip
 
 
@@ -49,6 +49,7 @@ class Shown:
             yield f"| rounds of the watch, {state} | {states[state]} |"
         yield f"| drifts planted | {counts['planted']} |"
         yield f"| found within two rounds | {counts['found in time']} |"
+        yield f"| healed by nova-compute before a round looked | {counts['healed by Nova']} |"
         yield f"| repaired, and the ledger right | {counts['repaired']} |"
         yield f"| confirmed, and Nova's own leak | {len(observer.true)} |"
         yield f"| confirmed, and false | {len(observer.false)} |"

@@ -16,17 +16,21 @@ OWN, OTHER = "compute1", "compute2"
 
 @dataclass(frozen=True)
 class Planted:
-    """The finding that it has to become, and what the ledger holds after the repair."""
+    """The finding that it has to become, and what the ledger holds after the repair.
+
+    `may_heal`: nova-compute releases it itself, with luck before a round looks.
+    """
 
     finding: str
     consumer: str
     right: dict[str, Resources]
+    may_heal: bool = False
 
 
 def deleted_by_sql(cloud: Cloud, tenant: Tenant, ledger: Ledger) -> Planted:
     server = tenant.boot(SMALL, OWN)
     delete_by_sql(cloud, server)
-    return Planted(f"orphaned-allocation:{server.id}", server.id, {})
+    return Planted(f"orphaned-allocation:{server.id}", server.id, {}, may_heal=True)
 
 
 def lost(cloud: Cloud, tenant: Tenant, ledger: Ledger) -> Planted:
