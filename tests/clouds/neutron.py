@@ -45,7 +45,7 @@ class Neutron:
         elif uuid in self.ports:
             status, document = "200 OK", {"port": self.ports[uuid]}
         else:
-            chosen = {key: asked[key] for key in ("device_id", "id") if key in asked}
+            chosen = {key: asked[key] for key in ("device_id", "id", "mac_address") if key in asked}
             rows = [
                 row
                 for row in self.ports.values()

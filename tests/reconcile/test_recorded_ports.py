@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.cli.running import trueup
+from tests.clouds import damage
 from tests.clouds.cloud import RecordedCloud
 from tests.clouds.ledger import placement_json
 from tests.clouds.neutron import Neutron, recorded_neutron
@@ -51,6 +52,21 @@ def test_what_is_wrong_with_ports_is_found_and_nothing_else(recorded_cloud, name
     cloud = recorded_cloud(name)
     with recorded_neutron(name, cloud.nova_conf):
         assert found(cloud) == WITH_PORTS[name]
+
+
+@pytest.mark.parametrize("selected", [(), ("--instance", QOS1)])
+def test_a_port_that_only_nova_knows_is_not_taken_for_leaked(recorded_cloud, selected, state):
+    """Its profile names no provider, so Nova's network cache has none either."""
+    cloud = recorded_cloud("healthy", own_cells=True)
+    lost = "network_info = REPLACE(network_info, 'allocation', 'lost')"
+    damage.change_cell(cloud, "cell1", f"UPDATE instance_info_caches SET {lost}")
+    with recorded_neutron(cloud.name, cloud.nova_conf) as neutron:
+        del neutron.ports[PORT]
+        ran = audit(cloud, *selected)
+        [row] = ran.json()
+        assert (row["Verdict"], row["Subject"], ran.code) == ("could not check", QOS1, 5)
+        assert f"Nova's network cache has port {PORT}" in row["Evidence"]["reason"]
+        assert plan(cloud, state, *selected).json() == []
 
 
 @pytest.mark.parametrize("placement", ["upstream", "trueup"])

@@ -87,7 +87,7 @@ def facts_of(seen: Observed) -> Facts:
 
 def _with_copies(row: Instance, seen: Observed) -> Instance:
     """The instance with the ports that Nova's network cache has, and Neutron does not list."""
-    hidden = [port for port in seen.hidden_ports if port.server == row.uuid and port.provider]
+    hidden = [port for port in seen.hidden_ports if port.server == row.uuid]
     if not hidden:
         return row
     return replace(row, ports_hold=True, ports_holding=tuple(port.uuid for port in hidden))

@@ -117,6 +117,20 @@ def test_ports_of_some_instances_are_asked_for_by_them(monkeypatch):
     assert [port.id for port in found] == ["p1", "p2"]
 
 
+def test_ports_are_looked_for_by_id_and_by_address(monkeypatch):
+    monkeypatch.setattr(neutron, "FIELDS", ("id", "mac_address", "device_id"))
+    [path] = pages(monkeypatch, 1000, [])
+    here = {"id": "p1", "mac_address": "fa:16:3e:00:00:01", "device_id": "web"}
+    there = {"id": "p2", "mac_address": "FA:16:3E:00:00:02", "device_id": "db"}
+    replies = {
+        f"{path}&id=p1&id=p3": Reply(200, {"ports": [here]}),
+        f"{path}&mac_address=fa%3A16%3A3e%3A00%3A00%3A02": Reply(200, {"ports": [there]}),
+    }
+    with answering(replies) as url:
+        found = Neutron(adapter_of(url)).listed(["p1", "p3", "fa:16:3e:00:00:02"])
+    assert found == {("web", "p1"), ("db", "fa:16:3e:00:00:02")}
+
+
 def test_pages_are_followed_to_the_end(monkeypatch):
     replies = pages(monkeypatch, 2, [asking("a"), PLAIN], [asking("c"), asking("d")], [])
     with answering(replies) as url:

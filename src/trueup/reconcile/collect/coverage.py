@@ -59,6 +59,7 @@ class Cells:
         self._cloud = cloud
         self._contents: dict[NovaCell, list[CellContents]] = {cell: [] for cell in self.every}
         self._silent: dict[NovaCell, SourceStatus] = {}
+        self._unlisted: Mapping[str, tuple[str, ...]] = {}
 
     @property
     def names(self) -> dict[str, str]:
@@ -80,8 +81,21 @@ class Cells:
         for contents in self._contents.values():
             known: set[str] = set()
             for reply in contents:
-                yield from (row for row in reply.instances if row.uuid not in known)
+                yield from (
+                    self._with_ports(row) for row in reply.instances if row.uuid not in known
+                )
                 known |= {row.uuid for row in reply.instances}
+
+    def add_ports(self, unlisted: Mapping[str, tuple[str, ...]]) -> None:
+        """Ports, by instance, that Nova's network cache has and Neutron does not list."""
+        self._unlisted = unlisted
+
+    def _with_ports(self, row: Instance) -> Instance:
+        more = self._unlisted.get(row.uuid)
+        if not more or row.deleted:
+            return row
+        ports = tuple(dict.fromkeys((*row.ports_holding, *more)))
+        return replace(row, ports_hold=True, ports_holding=ports)
 
     @property
     def heartbeats(self) -> dict[str, datetime]:

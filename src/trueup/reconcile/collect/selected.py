@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial as bound
 
 from trueup.reconcile.clock import now
+from trueup.reconcile.collect.cached_ports import with_unlisted_ports
 from trueup.reconcile.collect.coverage import (
     Cells,
     Collected,
@@ -90,6 +91,7 @@ def collect_selected(cloud: Cloud, progress: Progress, selection: Selection) -> 
     providers = ledger.completed(_trees(ledger, known, nodes))
     progress("providers", len(providers), len(providers))
     ports, of_neutron = ports_of(cloud, progress, candidates & partial.alive.keys())
+    with_unlisted_ports(cloud, cells, known.consumers, ports, of_neutron)
     left = hosts_left(replace(partial, providers=providers), candidates)
     seen_on = nodes_of(partial, selection.hypervisors | left)
     hypervisors.ask((*nodes, *seen_on))

@@ -4,6 +4,7 @@
 from functools import partial as bound
 
 from trueup.reconcile.clock import now
+from trueup.reconcile.collect.cached_ports import with_unlisted_ports
 from trueup.reconcile.collect.coverage import (
     Cells,
     Collected,
@@ -34,6 +35,7 @@ def collect_whole(cloud: Cloud, progress: Progress) -> Facts:
         ledger = cloud.placement.with_aggregates(ledger, nova_has)
         _read_cells(cloud, cells, progress)
         ports, of_neutron = asked_ports.result()
+    with_unlisted_ports(cloud, cells, ledger.consumers, ports, of_neutron)
     nodes = (row for reply in cells.contents for row in reply.compute_nodes)
     hypervisors = HypervisorReplies(cloud)
     hypervisors.ask(nodes)

@@ -86,8 +86,8 @@ def ports_of(instance: Instance, facts: Facts) -> tuple[Port, ...]:
 
 
 def unlisted_ports(instance: Instance, facts: Facts) -> tuple[str, ...]:
-    """The ports that hold resources according to Nova's network cache, but that Neutron does not
-    list as ports of the instance with a request or an allocation.
+    """The ports that hold resources, or may, according to Nova's network cache, but that Neutron
+    does not list as ports of the instance with a request or an allocation.
     """
     ports = facts.ports_by_device.get(instance.uuid, ())
     listed = {

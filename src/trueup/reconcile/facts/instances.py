@@ -87,7 +87,8 @@ class Instance:
     `pci_requests` is None if they cannot be understood. `volume_backed` is None if the source does
     not show whether the root disk is a volume, or contradicts itself. `ports_hold` says that a port
     of the instance may hold resources: Nova's network cache says so, or cannot be understood.
-    `ports_holding` are the ports that hold resources according to that cache.
+    `ports_holding` are the ports that hold resources according to that cache; also those that may,
+    because Neutron does not list them. Over Nova's API these have MAC addresses in place of ids.
     """
 
     uuid: str

@@ -65,6 +65,17 @@ class Neutron:
         """These ports, whatever they request; raises as `ports`."""
         return tuple(map(_shown, self._rows_of("id", uuids)))
 
+    def listed(self, ports: Iterable[str]) -> frozenset[tuple[str, str]]:
+        """These ports, by id or by MAC address, that are there: each with its instance."""
+        every = frozenset(ports)
+        addresses = {name for name in every if ":" in name}
+        return frozenset(
+            (port["device_id"], name)
+            for key, names in (("id", every - addresses), ("mac_address", addresses))
+            for port in self._rows_of(key, names, ("id", "mac_address", "device_id"))
+            if (name := str(port[key]).lower()) in names
+        )
+
     def lists_any(self) -> bool:
         """Whether Neutron lists any port at all."""
         path = "/v2.0/ports?fields=id&limit=1"
@@ -105,19 +116,21 @@ class Neutron:
                 if row["host"] == host
             )
 
-    def _rows_of(self, key: str, values: Iterable[str] | None) -> Iterator[Mapping[str, Any]]:
+    def _rows_of(
+        self, key: str, values: Iterable[str] | None, fields: Iterable[str] = FIELDS
+    ) -> Iterator[Mapping[str, Any]]:
         """The ports with one of these values; None: all ports."""
         if values is None:
-            yield from self._rows("")
+            yield from self._rows("", fields)
             return
         wanted = sorted(values)
         for start in range(0, len(wanted), DEVICES_IN_REQUEST):
             some = wanted[start : start + DEVICES_IN_REQUEST]
-            yield from self._rows("".join(f"&{key}={quote(value)}" for value in some))
+            yield from self._rows("".join(f"&{key}={quote(value)}" for value in some), fields)
 
-    def _rows(self, chosen: str) -> Iterator[Mapping[str, Any]]:
-        fields = "&".join(f"fields={name}" for name in FIELDS)
-        first = f"/v2.0/ports?{fields}&limit={PORTS_IN_PAGE}&sort_key=id&sort_dir=asc{chosen}"
+    def _rows(self, chosen: str, fields: Iterable[str]) -> Iterator[Mapping[str, Any]]:
+        asked = "&".join(f"fields={name}" for name in fields)
+        first = f"/v2.0/ports?{asked}&limit={PORTS_IN_PAGE}&sort_key=id&sort_dir=asc{chosen}"
         marker = ""
         while True:
             answer = document_of(

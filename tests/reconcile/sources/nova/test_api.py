@@ -350,3 +350,16 @@ def test_a_nova_that_is_no_good_or_hides_from_us(reply, error):
     replies = ROOT | dict.fromkeys(paths, none) | {FIRST: reply}
     with answering(replies) as url, pytest.raises(error):
         NovaApi(adapter_of(url)).contents(ANSWERING_CELLS)
+
+
+def test_the_ports_of_a_server_are_known_by_their_addresses(recorded):
+    """One without any is left out, and so is one that is gone."""
+    changed = copy.deepcopy(recorded)
+    port = {"addr": "10.0.0.7", "version": 4, "OS-EXT-IPS-MAC:mac_addr": "fa:16:3e:41:2b:a7"}
+    [key] = [one for one in changed if one.startswith(f"GET /servers/{MOVING}")]
+    changed[key][1]["server"]["addresses"] = {"net": [port, port | {"addr": "fd00::7"}]}
+    with answers.replayed(changed) as adapter:
+        nova = NovaApi(adapter)
+        found = nova.cached_ports(ANSWERING_CELLS, [MOVING, THERE, GONE])
+        assert found == {MOVING: ("fa:16:3e:41:2b:a7",)}
+        assert nova.cached_ports(DOWN_CELLS, [MOVING]) == {}

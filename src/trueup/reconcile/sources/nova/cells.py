@@ -18,6 +18,7 @@ from trueup.reconcile.facts import (
     Instance,
     Migration,
     PciDevice,
+    canonical_uuid,
     grouped,
 )
 from trueup.reconcile.sources.columns import Columns
@@ -179,6 +180,13 @@ class CellReading:
             noted=self._noted(),
         )
         return self._spelled(found)
+
+    def cached_ports(self, uuids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """The ports in the network caches of these instances."""
+        table = tables.info_caches
+        rows = self._rows(queries.every(self._columns, table), table, uuids)
+        ports = {row.instance_uuid: instance_rows.ports_in(row.network_info) for row in rows}
+        return {canonical_uuid(uuid): known for uuid, known in ports.items() if known}
 
     def moves_at(self, host: str) -> tuple[Migration, ...]:
         """The migrations from or to a host that are not deleted."""

@@ -199,6 +199,11 @@ class Nova(Protocol):
         With databases, the state of an instance that is also in another cell names that cell.
         """
 
+    def cached_ports(self, cell: NovaCell, uuids: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
+        """The ports in the network caches of these instances: their ids, or over the API the MAC
+        addresses of those that have an IP address.
+        """
+
     def flavors(self) -> tuple[Flavor, ...]:
         """The flavors that servers can be made with, by name."""
 

@@ -207,6 +207,10 @@ class NovaDatabases:
     def moves_at(self, cell: NovaCell, host: str) -> tuple[Migration, ...]:
         return self._ask_cell(cell, lambda reading: reading.moves_at(host))
 
+    def cached_ports(self, cell: NovaCell, uuids: Iterable[str]) -> dict[str, tuple[str, ...]]:
+        wanted = sorted(uuids)
+        return self._ask_cell(cell, lambda reading: reading.cached_ports(wanted))
+
     def instance_states(self, cell: str, uuids: Iterable[str]) -> dict[str, InstanceState]:
         """The states of instances as they are now in the cell with this uuid.
 

@@ -77,6 +77,12 @@ def instance(row: Document, cell: str) -> Instance:
     )
 
 
+def addresses(row: Document) -> tuple[str, ...]:
+    """The MAC addresses of a server's ports, as far as these have an IP address."""
+    every = (port for ports in row["addresses"].values() for port in ports)
+    return tuple(sorted({port["OS-EXT-IPS-MAC:mac_addr"].lower() for port in every}))
+
+
 def migration(row: Document, cell: str) -> Migration:
     return Migration(
         uuid=row["uuid"] or "",

@@ -140,6 +140,11 @@ class FrozenNova:
             if row.uuid in wanted
         }
 
+    def cached_ports(self, cell: NovaCell, uuids: Iterable[str]) -> dict[str, tuple[str, ...]]:
+        """Those that the facts name: of what was not listed they know no more."""
+        wanted = set(uuids)
+        return {row.uuid: row.ports_holding for row in self._rows(cell.uuid) if row.uuid in wanted}
+
     def row(self, host: str) -> Mapping[str, Any] | None:
         """As Nova's API: the settings of the compute service of a host."""
         for row in self.facts.services:

@@ -69,7 +69,7 @@ class InstanceRows:
         images = self._beside.images
         image = NO_PROPERTIES if images is None else images.get(uuid)
         requests = self._pci_requests(row)
-        holding = _ports_with_allocation(row.network_info)
+        holding = ports_in(row.network_info, holding=True)
         known = row.deleted is not None
         if not known:
             self._instances.note(row, "deleted", "it is NULL: neither deleted nor alive")
@@ -304,13 +304,16 @@ def _elements(text: str, name: str) -> list[Any]:
     return value
 
 
-def _ports_with_allocation(text: str | None) -> tuple[str, ...] | None:
-    """The ports with an allocation in a network cache; None if it cannot be understood."""
+def ports_in(text: str | None, *, holding: bool = False) -> tuple[str, ...] | None:
+    """The ports in a network cache, or those with an allocation; None: it is not understood."""
     if not text:
         return ()
     try:
         ports = msgspec.json.decode(text)
-        holding = (port for port in ports if (port.get("profile") or {}).get("allocation"))
-        return tuple(canonical_uuid(port["id"]) for port in holding)
+        return tuple(
+            canonical_uuid(port["id"])
+            for port in ports
+            if not holding or (port.get("profile") or {}).get("allocation")
+        )
     except _UNREADABLE:
         return None
