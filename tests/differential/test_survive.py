@@ -4,17 +4,24 @@
 Forests whose hosts are in two zones, with servers that booted by candidates and claims. A host
 gets no servers any more; for each of its servers, in the order that was stated, the services are
 asked as Nova asks for an evacuation: what the server holds stays, and its place is claimed.
+Some servers are in groups, about which Nova's own filters are asked.
 """
 
 import os
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from uuid import uuid4
 
 import pytest
+from nova import objects
+from nova.scheduler.filters.affinity_filter import (
+    ServerGroupAffinityFilter,
+    ServerGroupAntiAffinityFilter,
+)
 
 from tests.differential.calls import Absent, Draft
 from tests.differential.forests import NEWEST, plant
@@ -26,10 +33,16 @@ from trueup.capacity.counting import ground
 from trueup.capacity.places import Place
 from trueup.capacity.relocation import Move, survived
 from trueup.reconcile.expected import candidate_query
-from trueup.reconcile.facts import Facts, Flavor, HostAggregate, Instance
+from trueup.reconcile.facts import Facts, Flavor, HostAggregate, Instance, ServerGroup
 
 EXAMPLES = os.environ.get("TRUEUP_EXAMPLES")
 FORESTS, SERVERS_MAX = 8, 12
+FILTERS = ServerGroupAffinityFilter, ServerGroupAntiAffinityFilter
+
+
+@pytest.fixture(scope="module", autouse=True)
+def of_nova() -> None:
+    objects.register_all()
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +72,7 @@ def test_each_failure_is_absorbed_as_it_is_said(folder: Path, twins: TwinFactory
                 facts_in(pair.our_database_url),
                 instances=servers,
                 host_aggregates=(drawn_zone(source, cloud),),
+                server_groups=tuple(drawn_groups(source, servers)),
             )
             for failure in survived(facts, 1):
                 found = evacuated(pair, facts, failure.hosts, failure.moves)
@@ -102,6 +116,39 @@ def drawn_flavors(source: random.Random, cloud: Sequence[Host]) -> list[Flavor]:
         # The memory tells which servers come first; the ledger of these forests has none.
         found.append(Flavor(f"f{number}", source.randint(1, 3), number * 64, disk, 0, 0, specs))
     return found
+
+
+def drawn_groups(source: random.Random, servers: Sequence[Instance]) -> Iterator[ServerGroup]:
+    """Groups of some servers, each of which is in one at most; a member may be gone."""
+    left = source.sample(servers, k=source.randint(0, len(servers)))
+    while left:
+        members = [left.pop() for _ in range(min(len(left), source.randint(1, 4)))]
+        yield ServerGroup(
+            uuid=str(uuid4()),
+            policy=source.choice(("anti-affinity", "affinity", "soft-affinity")),
+            members=frozenset((*(one.uuid for one in members), str(uuid4()))),
+            max_per_host=source.randint(1, 2),
+        )
+
+
+def novas_choice(server: Instance, facts: Facts, hosts: Mapping[str, str]) -> Callable[[str], bool]:
+    """Whether Nova's filters let a server onto a host; `hosts` has the host of each server."""
+    spec = objects.RequestSpec(instance_uuid=server.uuid, instance_group=None)
+    for group in facts.server_groups or ():
+        if server.uuid in group.members:
+            there = {hosts[member] for member in group.members if member in hosts}
+            spec.instance_group = objects.InstanceGroup(
+                uuid=group.uuid, policy=group.policy, members=[*group.members], hosts=[*there]
+            )
+            spec.instance_group.policies = [group.policy]
+            spec.instance_group._rules = {"max_server_per_host": str(group.max_per_host)}
+
+    def passes(host: str) -> bool:
+        instances = dict.fromkeys(uuid for uuid, where in hosts.items() if where == host)
+        state = SimpleNamespace(host=host, instances=instances)
+        return all(one().host_passes(state, spec) for one in FILTERS)
+
+    return passes
 
 
 def asking(flavor: Flavor) -> Draft:
@@ -152,15 +199,19 @@ def evacuated(
     hosts = [place for place, _ in ground(facts, map(request_in, requests.values())).hosts]
     zones = {place.host: place.zone for place in hosts}
     found, claimed = [], []
+    now_on = {row.uuid: row.host for row in facts.instances}
     for move in moves:
+        passes = novas_choice(move.server, facts, now_on)
         open_to_it = [
             place
             for place in hosts
             if place.host not in gone and place.zone == zones[move.server.host]
+            if passes(place.host)
         ]
         place, chosen = first_place(pair, facts, requests[move.server.uuid], open_to_it)
         if chosen:
             claimed.append(claim(pair, chosen))
+            now_on[move.server.uuid] = place
         found.append(place)
     for consumer in claimed:
         path = f"/allocations/{consumer}"

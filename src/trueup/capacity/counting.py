@@ -47,6 +47,7 @@ class Bind(StrEnum):
     TOGETHER = "together"
     NUMA = "numa"
     SERVERS_MAX = "max_instances_per_host"
+    SERVER_GROUP = "server-group"
     LEFT_OUT = "left-out"
     MIX = "mix"
 

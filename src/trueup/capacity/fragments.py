@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from trueup.capacity.asked import Asked, Gap, asked_of_each, gaps_of
 from trueup.capacity.counting import By, Ground, Row, fill, ground, groups_of
 from trueup.capacity.filling import Filling
+from trueup.capacity.grouping import AFFINITY, Groups
 from trueup.capacity.ledger import view_of
 from trueup.capacity.places import Place, in_order, places
 from trueup.capacity.relocation import Move, may_have_devices, size_of
@@ -134,7 +135,7 @@ class _Moves:
         roots = view.forest.by_uuid
         self._roots = {place: roots[place.provider] for place, _ in hosts}
         self._ground = Ground(facts, view, list(self._roots.items()))
-        self._filling = Filling(self._ground, kinds)
+        self._filling, self._groups = Filling(self._ground, kinds), Groups(facts)
         self._losses: dict[Place, dict[Asked, int | None]] = {}
         for uuid in self._kinds:
             self._filling.hold(uuid)
@@ -211,11 +212,13 @@ class _Moves:
             place, claim, lost = target
             loss += lost
             self._filling.release(row.uuid)
+            self._groups.move(row, place.host)
             found.append((row, place, claim))
         if loss >= leaving.gain:
             for row, place, claim in found:
                 self._filling.give_back(place, claim)
                 self._filling.hold(row.uuid)
+                self._groups.move(row, source.host)
                 self._losses.pop(place, None)
             return ()
         for row, _, _ in found:
@@ -227,8 +230,11 @@ class _Moves:
     def _target(self, server: Instance, source: Place) -> tuple[Place, Claim, int] | None:
         """The host that loses least room for the flavor, the fullest first; the server is on it."""
         kind, best = self._kinds[server.uuid], None
+        allowed = self._groups.allowed(server)
         for place, root in reversed(self._ground.hosts):
             if place == source or (place.cell, place.zone) != (source.cell, source.zone):
+                continue
+            if not allowed(place.host):
                 continue
             lost = self._loss(kind, place, root)
             if lost is not None and (best is None or lost < best[2]):
@@ -287,8 +293,10 @@ def _lacking(wanted: Mapping[str, int], place: Place, facts: Facts) -> float:
 def _movable(facts: Facts, hosts: Iterable[Place]) -> Iterator[tuple[str, Asked]]:
     """Servers of these hosts whose needs are all known, by uuid.
 
-    Servers with NUMA cells or devices are not moved.
+    Servers with NUMA cells or devices are not moved, nor those of affinity groups: they stay with
+    the others of their group.
     """
+    groups = Groups(facts)
     sources = {(place.host, place.node) for place in hosts}
     settled = [
         row
@@ -301,7 +309,9 @@ def _movable(facts: Facts, hosts: Iterable[Place]) -> Iterator[tuple[str, Asked]
     for uuid, kind in asked_of_each(settled, facts).items():
         if not isinstance(kind, Asked) or kind.numa is not None:
             continue
-        if may_have_devices(facts.alive[uuid], kind, facts):
+        server = facts.alive[uuid]
+        group = groups.group_of(server)
+        if may_have_devices(server, kind, facts) or (group and group.policy == AFFINITY):
             continue
         # Of aggregates that may be kept for some, the answer says that they were not checked.
         if not gaps_of(kind, facts) - {Gap.AGGREGATE_OWNERS}:

@@ -12,8 +12,9 @@ from enum import StrEnum
 from itertools import islice
 
 from trueup.capacity.asked import Asked, Gap, NotAskable, asked_of_each, gaps_of
-from trueup.capacity.counting import Binding, By, ground, groups_of
+from trueup.capacity.counting import Bind, Binding, By, ground, groups_of
 from trueup.capacity.filling import Filling
+from trueup.capacity.grouping import Groups
 from trueup.capacity.places import Place, places
 from trueup.reconcile.facts import Facts, Instance, grouped
 from trueup.reconcile.reasons import Reason, because
@@ -184,6 +185,7 @@ class _Relocation:
         kinds = [asked for asked in self._asked.values() if isinstance(asked, Asked)]
         self._ground = ground(facts, {kind.request for kind in kinds})
         self._filling = Filling(self._ground, kinds)
+        self._groups = Groups(facts)
         self._homes = grouped(((host[0].cell, host[0].zone), host) for host in self._ground.hosts)
         self._open_hosts: dict[tuple[Asked, Home], Sequence[tuple[Place, int]]] = {}
         self._known_binds: dict[tuple[Asked, Home], Mapping[Binding, int]] = {}
@@ -191,6 +193,7 @@ class _Relocation:
     def take_back(self) -> None:
         """Undo all moves so far, of servers that were not released."""
         self._filling.take_back()
+        self._groups.take_back()
 
     def moves(
         self, servers: Sequence[Instance], gone: Collection[str], *, released: bool
@@ -229,6 +232,19 @@ class _Relocation:
             self._known_binds[asked, home] = self._filling.binds(asked, left)
         return self._known_binds[asked, home]
 
+    def _binds_of(
+        self, server: Instance, asked: Asked, home: Home, gone: Collection[str]
+    ) -> Mapping[Binding, int]:
+        """What keeps this server from the hosts of its home, its group first."""
+        group, allowed = self._groups.group_of(server), self._groups.allowed(server)
+        if group is None:
+            return self._binds(asked, home, gone)
+        left = [pair for pair in self._homes.get(home, ()) if pair[0].host not in gone]
+        open_to = [pair for pair in left if allowed(pair[0].host)]
+        binds = self._filling.binds(asked, open_to)
+        binds[Bind.SERVER_GROUP, group.policy] = len(left) - len(open_to)
+        return +binds
+
     def _move(self, server: Instance, gone: Collection[str], released: bool) -> Move:
         asked = self._asked[server.uuid]
         # PARITY: Ironic's driver neither migrates a server nor evacuates it.
@@ -240,10 +256,14 @@ class _Relocation:
             return Move(server, reason=asked.reason)
         home = self._home(server)
         hosts = (pair for pair in self._open(asked, home) if pair[0].host not in gone)
+        if self._groups.group_of(server):
+            allowed = self._groups.allowed(server)
+            hosts = (pair for pair in hosts if allowed(pair[0].host))
         place = self._filling.on_first(asked, hosts)
         if place is None:
-            return Move(server, binds=self._binds(asked, home, gone))
+            return Move(server, binds=self._binds_of(server, asked, home, gone))
         self._known_binds.clear()
+        self._groups.move(server, place.host)
         if released:
             self._filling.release(server.uuid)
         facts = self._ground.facts

@@ -43,6 +43,7 @@ _BINDS = {
     Bind.UNIT: "{} by min_unit, max_unit or step_size",
     Bind.NUMA: "NUMA cells",
     Bind.SERVERS_MAX: "max_instances_per_host of an aggregate",
+    Bind.SERVER_GROUP: "its server group ({})",
     Bind.TOGETHER: "no provider for all groups together",
     Bind.MIX: "{} is next, and fits nowhere",
 }

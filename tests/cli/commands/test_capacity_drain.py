@@ -91,3 +91,35 @@ def moves(host: str) -> list[dict[str, str]]:
 def test_what_cannot_be_drained_is_refused(reporting, words, reason):
     ran = trueup("capacity", "drain", *words)
     assert (ran.code, reason in ran.err) == (2, True), ran.err
+
+
+def keep_apart(small: Small, policy: str) -> None:
+    """One server group of all servers, with this policy."""
+    rows = small.sql("nova_api", "SELECT instance_uuid FROM instance_mappings")
+    small.sql("nova_api", "INSERT INTO instance_groups (id, uuid) VALUES (1, 'g')")
+    word = "INSERT INTO instance_group_policy (policy, group_id) VALUES (?, 1)"
+    small.sql("nova_api", word, policy)
+    for row in rows:
+        member = "INSERT INTO instance_group_member (instance_uuid, group_id) VALUES (?, 1)"
+        small.sql("nova_api", member, row["instance_uuid"])
+
+
+def test_a_server_group_keeps_its_members_where_they_are(reporting):
+    assert any(row["To"] for row in moves("compute-02"))
+    keep_apart(reporting, "anti-affinity")
+    ran = trueup("capacity", "drain", "compute-02", "-f", "json")
+    assert (ran.code, {row["To"] for row in ran.json()}) == (3, {""})
+    assert "Not checked: the zone that a server was asked to be in." in ran.err
+    assert all("its server group (anti-affinity): " in row["Remark"] for row in ran.json())
+    assert "its server group (anti-affinity)" in trueup("capacity", "--survive", 1).out
+
+
+@pytest.mark.parametrize("words", [("drain", "compute-02"), ("--survive", 1)])
+def test_groups_that_cannot_be_read_are_said_and_nothing_else_is_silent(reporting, words):
+    reporting.sql("nova_api", "DROP TABLE instance_group_member")
+    ran = trueup("capacity", *words, "-f", "json")
+    assert ran.code == 5
+    assert "Server groups were not read: no such table: instance_group_member" in ran.err
+    assert "Not checked: server groups" in ran.err
+    assert "Not all was read" not in ran.err
+    assert ran.json()

@@ -51,11 +51,13 @@ from trueup.reconcile.plan.plan_file import load as load_plan
 from trueup.reconcile.report.reasons import in_words
 from trueup.reconcile.report.tables import Columns, Table
 from trueup.reconcile.runs import Observer
+from trueup.reconcile.sources.errors import AccessDenied, Unreachable
 from trueup.reconcile.verdicts import AuditOptions
 from trueup.reconcile.wording import counted
 
-# Moves of servers depend on these, and no source that is read for a whole cloud has them.
-NOT_ASKED = "Not checked: server groups, and the zone that a server was asked to be in."
+# Moves of servers depend on these.
+_ZONE_NOT_ASKED = "Not checked: the zone that a server was asked to be in."
+_NOT_ASKED = "Not checked: server groups, and the zone that a server was asked to be in."
 _COPIES_MAX = 10**6
 Number = TypeVar("Number", int, float)
 Kinds = tuple[Asked | NotAskable, ...]
@@ -126,7 +128,13 @@ class CapacityCommand(DocumentVerb, CloudVerb):
     def act(self, arguments: argparse.Namespace) -> Table:
         plan = load_plan(arguments.plan) if arguments.plan else None
         options = audit_options(arguments)
-        seen, kinds = gathered(self, arguments, options, lambda _, known: _asked(arguments, known))
+        seen, kinds = gathered(
+            self,
+            arguments,
+            options,
+            lambda _, known: _asked(arguments, known),
+            groups=bool(arguments.survive),
+        )
         now = seen.facts
         if not now.coverage.complete:
             self.exit_code = ExitCode.INCOMPLETE
@@ -155,7 +163,7 @@ class CapacityCommand(DocumentVerb, CloudVerb):
         say(f"{absorbed} of {counted(len(failures), 'failure')} can be absorbed.")
         if perhaps:
             say(f"Perhaps {perhaps} more. Not checked for some servers: {words.open_in(failures)}.")
-        say(NOT_ASKED)
+        tell_not_asked(facts)
         tell_unread(facts)
         if outcomes[Outcome.LOST] and self.exit_code is ExitCode.CLEAN:
             self.exit_code = ExitCode.FINDINGS
@@ -316,10 +324,13 @@ def gathered(
     arguments: argparse.Namespace,
     options: AuditOptions,
     ask: Callable[[Facts, Iterable[Flavor]], Kinds],
+    *,
+    groups: bool,
 ) -> tuple[Observation, Kinds]:
     """The cloud, or the snapshot of --from, and the kinds of servers that `ask` makes of it.
 
-    Over Placement's API, providers get the traits that these kinds name.
+    Over Placement's API, providers get the traits that these kinds name. `groups`: server groups
+    are read as well; a snapshot has none.
     """
     if arguments.snapshot:
         seen = observation(load(arguments.snapshot).facts, options)
@@ -328,7 +339,13 @@ def gathered(
     with command.cloud(arguments) as cloud, progress() as report:
         seen = Observer(cloud, options, report).observe()
         kinds = ask(seen.facts, cloud.nova.flavors())
-        return replace(seen, facts=with_traits(cloud, seen.facts, kinds)), kinds
+        facts = with_traits(cloud, seen.facts, kinds)
+        try:
+            known = cloud.nova.server_groups() if groups else None
+        except (Unreachable, AccessDenied) as silence:
+            say(f"Server groups were not read: {silence.reason}")
+            command.exit_code, known = ExitCode.INCOMPLETE, None
+        return replace(seen, facts=replace(facts, server_groups=known)), kinds
 
 
 def _asked(arguments: argparse.Namespace, flavors: Iterable[Flavor]) -> Kinds:
@@ -345,6 +362,11 @@ def _asked(arguments: argparse.Namespace, flavors: Iterable[Flavor]) -> Kinds:
         raise OptionRefused(option, f"{unknown[0]} is no flavor; known: {names}")
     chosen = dict.fromkeys(named) or sorted(known)
     return tuple(asked_of(known[name], {}, volume_backed=arguments.volume) for name in chosen)
+
+
+def tell_not_asked(facts: Facts) -> None:
+    """What Nova's scheduler looks at as well when a server moves."""
+    say(_NOT_ASKED if facts.server_groups is None else _ZONE_NOT_ASKED)
 
 
 def tell_unread(facts: Facts) -> None:

@@ -10,7 +10,13 @@ from trueup.capacity.asked import Asked, NotAskable, asked_of, flavors_in_use, g
 from trueup.capacity.fragments import gains
 from trueup.capacity.relocation import drained, relieved
 from trueup.capacity.table import GAINS_COLUMNS, MOVES_COLUMNS, gains_table, moves_table
-from trueup.cli.commands.capacity import NOT_ASKED, Kinds, gathered, no_host, tell_unread
+from trueup.cli.commands.capacity import (
+    Kinds,
+    gathered,
+    no_host,
+    tell_not_asked,
+    tell_unread,
+)
 from trueup.cli.judging import default_options
 from trueup.cli.sources import add_from_option
 from trueup.cli.terminal.options import OptionRefused
@@ -57,7 +63,8 @@ class CapacityDrainCommand(CloudVerb):
             raise OptionRefused("HOST", "name a host, or --over-full, or --for, and only one")
 
     def act(self, arguments: argparse.Namespace) -> Table:
-        seen, kinds = gathered(self, arguments, default_options(), partial(_kinds, arguments))
+        ask = partial(_kinds, arguments)
+        seen, kinds = gathered(self, arguments, default_options(), ask, groups=True)
         facts = seen.facts
         if not facts.coverage.complete:
             self.exit_code = ExitCode.INCOMPLETE
@@ -76,9 +83,9 @@ class CapacityDrainCommand(CloudVerb):
             say(f"{host} has no servers." if host else "No host has servers to move.")
         if placed > certain:
             say(f"Perhaps {placed - certain} more: the remark says what was not checked.")
-        say(NOT_ASKED)
+        tell_not_asked(facts)
         tell_unread(facts)
-        if facts.coverage.complete and placed < len(moves):
+        if self.exit_code is ExitCode.CLEAN and placed < len(moves):
             self.exit_code = ExitCode.FINDINGS
         return moves_table(moves)
 
@@ -95,8 +102,11 @@ def _for(asked: Asked | NotAskable, facts: Facts) -> Table:
         say("No moves were found after which more fit.")
     if gaps := gaps_of(asked, facts):
         say(f"At most so many, because this is not counted: {words.not_counted(gaps)}")
-    say("Servers with NUMA cells, ports with resources or PCI devices are left where they are.")
-    say(NOT_ASKED)
+    say(
+        "Servers with NUMA cells, ports with resources, PCI devices or an affinity group are left "
+        "where they are."
+    )
+    tell_not_asked(facts)
     tell_unread(facts)
     return gains_table(found)
 

@@ -93,8 +93,7 @@ def collect_selected(cloud: Cloud, progress: Progress, selection: Selection) -> 
     ports, of_neutron = ports_of(cloud, progress, candidates & partial.alive.keys())
     with_unlisted_ports(cloud, cells, known.consumers, ports, of_neutron)
     left = hosts_left(replace(partial, providers=providers), candidates)
-    seen_on = nodes_of(partial, selection.hypervisors | left)
-    hypervisors.ask((*nodes, *seen_on))
+    hypervisors.ask((*nodes, *nodes_of(partial, selection.hypervisors | left)))
     # If consumers are selected, no provider is judged.
     of_places = not selection.uuids | selection.projects
     consumers = _of_providers(known.consumers, providers)

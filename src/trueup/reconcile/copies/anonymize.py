@@ -193,6 +193,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
         "uuid": _uuid, "cell": _uuid, "host": _place, "disabled_reason": _removed,
     },
     kinds.HostMapping: {"host": _place, "cell": _uuid},
+    kinds.ServerGroup: {"uuid": _uuid, "members": _each(_uuid), "hosts": _each(_place)},
     kinds.HostAggregate: {
         "uuid": _uuid, "name": _name, "hosts": _each(_place), "metadata": _keyed(_kept, _name),
     },
@@ -217,7 +218,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
 
 # Fields with text that does not identify a cloud.
 KEPT: Mapping[type, frozenset[str]] = {
-    kinds.Facts: frozenset({"traits_read"}),
+    kinds.Facts: frozenset({"traits_read", "server_groups"}),
     kinds.SourceStatus: frozenset({"read_via", "lag"}),
     # Only the lag of a cell, which has ages.
     Reason: frozenset({"name", "fields", "causes"}),
@@ -240,6 +241,7 @@ KEPT: Mapping[type, frozenset[str]] = {
     kinds.HostTopology: frozenset({"cells"}),
     kinds.HostCell: frozenset({"shared", "dedicated", "pinned", "siblings", "pages"}),
     kinds.ComputeService: frozenset({"state"}),
+    kinds.ServerGroup: frozenset({"policy"}),
     kinds.PciDevice: frozenset(
         {"address", "vendor", "product", "kind", "status", "parent_address", "parent_interface"}
     ),

@@ -30,6 +30,7 @@ from trueup.reconcile.facts.migrations import Migration
 from trueup.reconcile.facts.ports import Port
 from trueup.reconcile.facts.providers import Amounts, Holding, Owner, Provider
 from trueup.reconcile.facts.records import InstanceRecord
+from trueup.reconcile.facts.scheduling import ServerGroup
 from trueup.reconcile.facts.trees import BrokenTree, broken_trees
 from trueup.reconcile.facts.uuids import canonical_uuid
 from trueup.reconcile.reasons import Reason
@@ -91,6 +92,8 @@ class Facts:
     # Over Placement's API: the traits that were read beside those that defects judge; never part of
     # a snapshot.
     traits_read: frozenset[str] = frozenset()
+    # Read for proposals of moves only; None: not read; never part of a snapshot.
+    server_groups: tuple[ServerGroup, ...] | None = None
     # Faults in Placement's own rows; read from its database only.
     ledger_faults: tuple[LedgerFault, ...] = ()
     # The contents of request specs, read only for selected instances, because those of a whole

@@ -12,7 +12,7 @@ from keystoneauth1 import session
 
 from tests.clouds import answers
 from tests.reconcile.sources.broken_server import Reply, adapter_of, answering
-from trueup.reconcile.facts import Flavor, InstanceState
+from trueup.reconcile.facts import Flavor, InstanceState, ServerGroup
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
 from trueup.reconcile.sources.nova import api as nova_api
 from trueup.reconcile.sources.nova.api import ANSWERING_CELLS, DOWN_CELLS, NovaApi
@@ -363,3 +363,20 @@ def test_the_ports_of_a_server_are_known_by_their_addresses(recorded):
         found = nova.cached_ports(ANSWERING_CELLS, [MOVING, THERE, GONE])
         assert found == {MOVING: ("fa:16:3e:41:2b:a7",)}
         assert nova.cached_ports(DOWN_CELLS, [MOVING]) == {}
+
+
+def test_server_groups_are_read_page_by_page(recorded, monkeypatch):
+    """Before 2.64 a group has a list of policies, and no rules."""
+    monkeypatch.setattr(nova_api, "ROWS_IN_PAGE", 1)
+    new = {"id": "g1", "policy": "anti-affinity", "rules": {"max_server_per_host": 3}}
+    old = {"id": "g2", "policies": ["affinity"]}
+    pages = [[new | {"members": [MOVING]}], [old | {"members": []}], []]
+    path = "GET /os-server-groups?all_projects=True&limit=1&offset={} 2.98"
+    replies = {
+        path.format(offset): (200, {"server_groups": rows}) for offset, rows in enumerate(pages)
+    }
+    with answers.replayed({**recorded, **replies}) as adapter:
+        assert NovaApi(adapter).server_groups() == (
+            ServerGroup("g1", "anti-affinity", frozenset({MOVING}), 3),
+            ServerGroup("g2", "affinity", frozenset()),
+        )

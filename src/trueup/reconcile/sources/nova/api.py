@@ -21,6 +21,7 @@ from trueup.reconcile.facts import (
     Instance,
     InstanceState,
     Migration,
+    ServerGroup,
     instance_state,
     is_uuid,
 )
@@ -239,6 +240,19 @@ class NovaApi:
     def flavors(self) -> tuple[Flavor, ...]:
         """The flavors that servers can be made with, by name."""
         return read_flavors(self._adapter)
+
+    def server_groups(self) -> tuple[ServerGroup, ...]:
+        """Every server group, of all projects."""
+        found: list[Document] = []
+        while True:
+            path = f"/os-server-groups?all_projects=True&limit={ROWS_IN_PAGE}&offset={len(found)}"
+            answer = self._get(path)
+            with well_formed(NOVA_API):
+                rows = answer["server_groups"]
+            found += rows
+            # Nova's own limit may be lower.
+            if not rows:
+                return self._each(found, documents.server_group)
 
     def close(self) -> None:
         """There is nothing to release."""

@@ -20,6 +20,7 @@ from trueup.reconcile.facts import (
     Migration,
     PciDevice,
     RequestSpec,
+    ServerGroup,
     as_compared,
 )
 from trueup.reconcile.sources.notes import NOTHING_NOTED, Noted
@@ -206,5 +207,8 @@ class Nova(Protocol):
 
     def flavors(self) -> tuple[Flavor, ...]:
         """The flavors that servers can be made with, by name."""
+
+    def server_groups(self) -> tuple[ServerGroup, ...]:
+        """Every server group. A table that cannot be read silences nothing else."""
 
     def close(self) -> None: ...

@@ -19,6 +19,7 @@ from trueup.reconcile.facts import (
     Hardware,
     InstanceState,
     Migration,
+    ServerGroup,
     instance_state,
 )
 from trueup.reconcile.sources.columns import Columns
@@ -34,6 +35,7 @@ from trueup.reconcile.sources.nova.contract import (
     NovaCell,
     Registry,
 )
+from trueup.reconcile.sources.nova.groups import read_groups
 from trueup.reconcile.sources.nova.registry import (
     read_flavors,
     read_mapped,
@@ -259,6 +261,9 @@ class NovaDatabases:
     def flavors(self) -> tuple[Flavor, ...]:
         """The flavors that servers can be made with, by name."""
         return self._ask_registry(lambda session: read_flavors(session, API_DATABASE))
+
+    def server_groups(self) -> tuple[ServerGroup, ...]:
+        return self._ask_registry(lambda session: read_groups(session, API_DATABASE))
 
     def close(self) -> None:
         for database in self._databases.values():

@@ -14,6 +14,7 @@ from trueup.reconcile.facts import (
     HostAggregate,
     Instance,
     Migration,
+    ServerGroup,
     Unsupported,
 )
 
@@ -81,6 +82,18 @@ def addresses(row: Document) -> tuple[str, ...]:
     """The MAC addresses of a server's ports, as far as these have an IP address."""
     every = (port for ports in row["addresses"].values() for port in ports)
     return tuple(sorted({port["OS-EXT-IPS-MAC:mac_addr"].lower() for port in every}))
+
+
+def server_group(row: Document) -> ServerGroup:
+    """A server group. Before 2.64 it has a list of policies, and no rules."""
+    policies = [row["policy"]] if "policy" in row else row["policies"]
+    rules = row.get("rules") or {}
+    return ServerGroup(
+        uuid=row["id"],
+        policy=policies[0] if policies else "",
+        members=frozenset(row["members"]),
+        max_per_host=int(rules.get("max_server_per_host", 1)),
+    )
 
 
 def migration(row: Document, cell: str) -> Migration:

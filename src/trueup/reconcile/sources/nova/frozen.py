@@ -13,6 +13,7 @@ from trueup.reconcile.facts import (
     Instance,
     InstanceState,
     Migration,
+    ServerGroup,
     instance_state,
 )
 from trueup.reconcile.sources.nova.contract import (
@@ -187,6 +188,10 @@ class FrozenNova:
         """The flavors of living instances: facts have no others."""
         used = {row.flavor.name: row.flavor for row in self.facts.alive.values() if row.flavor}
         return tuple(used[name] for name in sorted(used))
+
+    def server_groups(self) -> tuple[ServerGroup, ...]:
+        """Those that were read; a snapshot has none."""
+        return self.facts.server_groups or ()
 
     def close(self) -> None:
         pass

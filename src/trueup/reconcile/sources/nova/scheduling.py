@@ -24,6 +24,7 @@ from trueup.reconcile.sources.columns import Columns
 from trueup.reconcile.sources.database import Row, Session
 from trueup.reconcile.sources.notes import Notes
 from trueup.reconcile.sources.nova import host_rows, tables
+from trueup.reconcile.sources.nova.groups import read_group_of
 from trueup.reconcile.sources.nova.instance_rows import (
     flavor_in_row,
     flavor_of,
@@ -205,7 +206,7 @@ def _request(session: Session, columns: Columns, uuid: str) -> ScheduleRequest |
         return None
     try:
         spec = msgspec.json.decode(rows[0].spec)["nova_object.data"]
-        return request_of(uuid, spec, _group(session, columns, uuid))
+        return request_of(uuid, spec, read_group_of(session, columns, uuid))
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise NotARequest(f"{type(error).__name__}: {error}") from error
 
@@ -257,26 +258,6 @@ def image_properties(properties: Mapping[str, Any]) -> dict[str, str]:
 
 def _texts(value: Any) -> tuple[str, ...]:
     return tuple(map(str, value)) if isinstance(value, list) else (str(value),)
-
-
-def _group(session: Session, columns: Columns, uuid: str) -> ServerGroup | None:
-    """The server group of an instance: Nova looks for it by its member."""
-    mine = list(_rows_with(session, columns, tables.instance_group_member, "instance_uuid", [uuid]))
-    if not mine:
-        return None
-    number = mine[0].group_id
-    [group] = _rows_with(session, columns, tables.instance_groups, "id", [number])
-    policies = list(
-        _rows_with(session, columns, tables.instance_group_policy, "group_id", [number])
-    )
-    members = _rows_with(session, columns, tables.instance_group_member, "group_id", [number])
-    rules = msgspec.json.decode(policies[0].rules or "{}") if policies else {}
-    return ServerGroup(
-        uuid=group.uuid,
-        policy=policies[0].policy if policies else "",
-        members=frozenset(row.instance_uuid for row in members),
-        max_per_host=int(rules.get("max_server_per_host", 1)),
-    )
 
 
 def host_of(
