@@ -24,7 +24,13 @@ GROUPS = {
     "qos": (("test_servers_resource_request",), 162),
 }
 # Tests of moves, deletions and failures; some of them need more than our stand-in for Placement.
-LEAKING = ("test_servers", "test_cross_cell_migrate", "test_cold_migrate", "test_server_group")
+LEAKING = (
+    "test_servers",
+    "test_cross_cell_migrate",
+    "test_cold_migrate",
+    "test_server_group",
+    "libvirt.test_live_migration",
+)
 REGRESSIONS = Path(nova.__file__).parent / "tests" / "functional" / "regressions"
 AUDITED = 450
 # What Nova leaves wrong, by the class of its test; docs/upstream.md says how. An evacuation does in
@@ -34,6 +40,7 @@ LEFT = {
     ("orphaned-allocation", "DeletedServerAllocationRevertTest"),
     ("orphaned-allocation", "ConsumerGenerationConflictTest"),
     ("migration-residue", "PostLiveMigrationFail"),
+    ("migration-residue", "ManagerCleanupHostCancelsQueuedMigration"),
     ("wrong-amount", "FinishResizeErrorAllocationCleanupTestCase"),
     ("wrong-amount", "ServerMovingTests"),
     ("wrong-amount", "ServerMovingTestsWithNestedComputes"),
