@@ -44,14 +44,43 @@ def with_unlisted_ports(
     )
 
 
-def _holding_more(
-    instances: Iterable[Instance], consumers: Mapping[str, Amounts], ports: Iterable[Port]
-) -> frozenset[str]:
-    """The living instances that hold more of a class of ports than their ports request."""
+def read_other_holders(
+    cloud: Cloud, cells: Cells, consumers: Mapping[str, Amounts], ports: Iterable[Port]
+) -> None:
+    """For a selection: also read the instances that have a port which Neutron gives to another.
+
+    PERF: finding them reads all network caches, so only the ports of instances that hold less than
+    their ports request are looked for.
+    """
+    every = tuple(ports)
+    lacking = {
+        device
+        for device, requested in _requested(every).items()
+        if not requested <= _of_ports(consumers.get(device, {}))
+    }
+    wanted = frozenset(port.id for port in every if port.device in lacking)
+    if not wanted:
+        return
+    replies = cells.ask(lambda cell: cloud.nova.port_holders(cell, wanted)).values()
+    known = {row.uuid for row in cells.instances}
+    if others := frozenset(chain.from_iterable(replies)) - known:
+        cells.ask(lambda cell: cloud.nova.instances(cell, others))
+
+
+def _requested(ports: Iterable[Port]) -> dict[str, Counter[str]]:
+    """What the ports of each instance request."""
     requested: dict[str, Counter[str]] = {}
     for port in ports:
         for group in port.request_groups:
             requested.setdefault(port.device, Counter()).update(group.resources)
+    return requested
+
+
+def _holding_more(
+    instances: Iterable[Instance], consumers: Mapping[str, Amounts], ports: Iterable[Port]
+) -> frozenset[str]:
+    """The living instances that hold more of a class of ports than their ports request."""
+    requested = _requested(ports)
     return frozenset(
         row.uuid
         for row in instances
