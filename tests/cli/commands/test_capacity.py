@@ -208,6 +208,9 @@ def test_a_silent_cell_gives_its_code(reporting):
         (("--unusable", "--mix", "lab.huge=1"), "leave out --survive, --mix and --plan"),
         (("--mix", "lab.huge=1,lab.huge=2"), "lab.huge is named twice"),
         (("--mix", "m1.none=1"), "m1.none is no flavor; known: lab.huge, "),
+        (("--mix", "lab.huge, old=1,lab.huge=1"), "lab.huge, old is no flavor; known: lab.huge, "),
+        (("--mix", "lab.huge=1,lab.tiny"), "'lab.tiny' is not NAME=N"),
+        (("--mix", "lab.huge=1,"), "'' is not NAME=N"),
     ],
 )
 def test_what_cannot_be_counted_is_refused(reporting, words, reason):

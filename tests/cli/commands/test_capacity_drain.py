@@ -6,6 +6,8 @@ import pytest
 from tests.cli.commands.test_capacity import reporting, said
 from tests.cli.running import trueup
 from tests.reconcile.small import Small
+from tests.scenarios.reading import read_cloud
+from trueup.reconcile.copies.snapshot import Snapshot, save
 
 __all__ = ["reporting"]
 
@@ -123,3 +125,21 @@ def test_groups_that_cannot_be_read_are_said_and_nothing_else_is_silent(reportin
     assert "Not checked: server groups" in ran.err
     assert "Not all was read" not in ran.err
     assert ran.json()
+
+
+@pytest.mark.parametrize(("policy", "said"), [("dedicated", True), ("shared", False)])
+@pytest.mark.parametrize(
+    "words", [("drain", "h1"), ("drain", "--for", "a-flavor"), ("--survive", 1)]
+)
+def test_dedicated_cpus_may_find_their_place_among_the_others(tmp_path, words, policy, said):
+    text = f"""
+cell1
+  host h1 VCPU=8 MEMORY_MB=99 up
+  host h2 VCPU=8 MEMORY_MB=99 up
+  server a on h1 VCPU=9 MEMORY_MB=9 hw:cpu_policy={policy}
+"""
+    path = tmp_path / "cloud.snapshot"
+    save(Snapshot(read_cloud(text).facts()), path)
+    ran = trueup("capacity", *words, "--from", path)
+    assert ran.code in (0, 3), ran.err
+    assert ("Nova may use their VCPU instead" in ran.err) == said, ran.err

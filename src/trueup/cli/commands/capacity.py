@@ -2,6 +2,7 @@
 """trueup capacity: how many more servers fit, where, and what stands in the way."""
 
 import argparse
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -19,7 +20,7 @@ from trueup.capacity.asked import (
     asked_of_amounts,
     flavors_in_use,
 )
-from trueup.capacity.counting import Bind, By, Capacity, Later, capacity
+from trueup.capacity.counting import Bind, Binding, By, Capacity, Later, capacity
 from trueup.capacity.document import capacity_document, failures_document
 from trueup.capacity.fragments import free_in
 from trueup.capacity.mixing import Portion, mixed
@@ -163,6 +164,8 @@ class CapacityCommand(DocumentVerb, CloudVerb):
         say(f"{absorbed} of {counted(len(failures), 'failure')} can be absorbed.")
         if perhaps:
             say(f"Perhaps {perhaps} more. Not checked for some servers: {words.open_in(failures)}.")
+        moves = (move for failure in failures for move in failure.moves)
+        tell_without_pcpu(move.binds or {} for move in moves)
         tell_not_asked(facts)
         tell_unread(facts)
         if outcomes[Outcome.LOST] and self.exit_code is ExitCode.CLEAN:
@@ -307,8 +310,11 @@ def _numbers(
 
 
 def _amounts(option: str, text: str) -> dict[str, int]:
-    """What NAME=N,… says, in its order. Raises OptionRefused."""
-    return _numbers(option, text.split(","), int, least=1)
+    """What NAME=N,… says, in its order. Raises OptionRefused.
+
+    PARITY: the name of a flavor may have a comma; so only one after a number ends a pair.
+    """
+    return _numbers(option, re.sub("(=[^,]*),", r"\1\n", text).split("\n"), int, least=1)
 
 
 def _resources(text: str) -> dict[str, int]:
@@ -369,6 +375,12 @@ def tell_not_asked(facts: Facts) -> None:
     say(_NOT_ASKED if facts.server_groups is None else _ZONE_NOT_ASKED)
 
 
+def tell_without_pcpu(binds: Iterable[Mapping[Binding, int]]) -> None:
+    """That Nova may do without PCPU, where that keeps servers away."""
+    if any((Bind.CLASS, "PCPU") in row for row in binds):
+        say(words.WITHOUT_PCPU)
+
+
 def tell_unread(facts: Facts) -> None:
     """That not all was read, and why; nothing if it was."""
     if facts.coverage.complete:
@@ -399,8 +411,7 @@ def tell(found: Capacity, facts: Facts) -> None:
     if left_out := words.left_out(found):
         say(left_out)
     tell_unread(facts)
-    if any((Bind.CLASS, "PCPU") in row.binds for row in found.rows):
-        say(words.WITHOUT_PCPU)
+    tell_without_pcpu(row.binds for row in found.rows)
     for name, open_gaps in gaps.items():
         say(f"{name}: at most so many, because this is not counted: {words.not_counted(open_gaps)}")
     for refused in found.not_askable:

@@ -7,7 +7,7 @@ from functools import partial
 
 from trueup.capacity import words
 from trueup.capacity.asked import Asked, NotAskable, asked_of, flavors_in_use, gaps_of
-from trueup.capacity.fragments import gains
+from trueup.capacity.fragments import amounts_of, gains
 from trueup.capacity.relocation import drained, relieved
 from trueup.capacity.table import GAINS_COLUMNS, MOVES_COLUMNS, gains_table, moves_table
 from trueup.cli.commands.capacity import (
@@ -16,6 +16,7 @@ from trueup.cli.commands.capacity import (
     no_host,
     tell_not_asked,
     tell_unread,
+    tell_without_pcpu,
 )
 from trueup.cli.judging import default_options
 from trueup.cli.sources import add_from_option
@@ -83,6 +84,7 @@ class CapacityDrainCommand(CloudVerb):
             say(f"{host} has no servers." if host else "No host has servers to move.")
         if placed > certain:
             say(f"Perhaps {placed - certain} more: the remark says what was not checked.")
+        tell_without_pcpu(move.binds or {} for move in moves)
         tell_not_asked(facts)
         tell_unread(facts)
         if self.exit_code is ExitCode.CLEAN and placed < len(moves):
@@ -102,6 +104,8 @@ def _for(asked: Asked | NotAskable, facts: Facts) -> Table:
         say("No moves were found after which more fit.")
     if gaps := gaps_of(asked, facts):
         say(f"At most so many, because this is not counted: {words.not_counted(gaps)}")
+    if "PCPU" in amounts_of(asked):
+        say(words.WITHOUT_PCPU)
     say(
         "Servers with NUMA cells, ports with resources, PCI devices or an affinity group are left "
         "where they are."
