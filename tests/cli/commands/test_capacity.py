@@ -4,6 +4,7 @@
 import json
 import shutil
 import uuid
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from tests.cli.running import trueup
 from tests.reconcile.small import Small
 from tests.scenarios.reading import read_cloud
 from trueup.reconcile.copies.snapshot import Snapshot, save
+from trueup.reconcile.facts import PLACEMENT, Coverage, SourceStatus
 
 # What a server of the lab's largest flavor asks for, and amounts of which one more fits after a
 # repair.
@@ -139,6 +141,16 @@ def test_a_mix_fits_at_most_so_often_if_not_all_is_known(tmp_path):
     for extra, said in (("", "fits 4 times"), (" capabilities:cpu=x", "fits at most 4 times")):
         path = tmp_path / "cloud.snapshot"
         save(Snapshot(read_cloud(text.format(extra)).facts()), path)
+        ran = trueup("capacity", "--from", path, "--mix", "a-flavor=1")
+        assert f"In all: the whole mix {said}." in ran.err
+
+
+def test_a_mix_fits_at_most_so_often_if_traits_were_not_read(tmp_path):
+    text = "cell1\n  host h1 VCPU=8 MEMORY_MB=99 up\n  server a on h1 VCPU=2 MEMORY_MB=9{}"
+    over_api = Coverage((SourceStatus(PLACEMENT, True, read_via="API"),))
+    for extra, said in (("", "fits 4 times"), (" trait:CUSTOM_X=required", "fits at most 4 times")):
+        path = tmp_path / "cloud.snapshot"
+        save(Snapshot(replace(read_cloud(text.format(extra)).facts(), coverage=over_api)), path)
         ran = trueup("capacity", "--from", path, "--mix", "a-flavor=1")
         assert f"In all: the whole mix {said}." in ran.err
 
