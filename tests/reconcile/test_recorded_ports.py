@@ -5,6 +5,7 @@ Placement is real, and what is written to it; the ports are a real Neutron's, in
 """
 
 import copy
+import json
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,23 @@ def test_a_port_that_only_nova_knows_is_not_taken_for_leaked(recorded_cloud, sel
         [row] = ran.json()
         assert (row["Verdict"], row["Subject"], ran.code) == ("could not check", QOS1, 5)
         assert f"Nova's network cache has port {PORT}" in row["Evidence"]["reason"]
+        assert plan(cloud, state, *selected).json() == []
+
+
+@pytest.mark.parametrize("selected", [(), ("--instance", WEB1)])
+def test_a_port_that_neutron_gives_to_its_earlier_server_is_not_claimed(
+    recorded_cloud, selected, state
+):
+    """A selection finds who has it now, though that server is not selected."""
+    cloud = recorded_cloud("healthy", own_cells=True)
+    cached = json.dumps([{"id": PORT, "profile": {"allocation": {GROUP: NIC}}}])
+    of_qos1 = f"UPDATE instance_info_caches SET network_info = '{cached}' WHERE instance_uuid"
+    damage.change_cell(cloud, "cell1", f"{of_qos1} = '{QOS1}'")
+    with recorded_neutron(cloud.name, cloud.nova_conf) as neutron:
+        neutron.ports[PORT]["device_id"] = WEB1
+        found = {row["Subject"]: row for row in audit(cloud, *selected).json()}
+        assert found[WEB1]["Verdict"] == "could not check"
+        assert f"port {PORT} holds resources for instance" in found[WEB1]["Evidence"]["reason"]
         assert plan(cloud, state, *selected).json() == []
 
 

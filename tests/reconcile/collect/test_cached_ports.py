@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from tests.reconcile.expected.asking import instance
-from trueup.reconcile.collect.cached_ports import with_unlisted_ports
+from trueup.reconcile.collect.cached_ports import read_other_holders, with_unlisted_ports
 from trueup.reconcile.collect.coverage import Cells
 from trueup.reconcile.facts import Port, PortRequestGroup, SourceStatus
 from trueup.reconcile.sources.errors import Unreachable
@@ -29,6 +29,20 @@ class Cached:
     def cached_ports(self, cell: NovaCell, uuids: Iterable[str]) -> dict[str, tuple[str, ...]]:
         self.asked |= set(uuids)
         return {uuid: known for uuid, known in self.ports.items() if uuid in self.asked}
+
+
+@dataclass
+class Holding:
+    """A Nova in which this instance has every port."""
+
+    holder: str
+    read_via: str = "database"
+
+    def port_holders(self, cell: NovaCell, ports: Iterable[str]) -> frozenset[str]:
+        return frozenset([self.holder])
+
+    def instances(self, cell: NovaCell, uuids: Iterable[str]) -> CellContents:
+        return CellContents(instances=tuple(instance(uuid=uuid) for uuid in uuids))
 
 
 @dataclass
@@ -75,3 +89,14 @@ def test_a_port_that_is_not_listed_as_the_instances_may_hold_the_rest(small, lis
 )
 def test_who_holds_what_its_ports_request_is_not_looked_at(small, held, requested, status):
     assert unlisted(small, held, requested, Listing(frozenset()), status) == (set(), ())
+
+
+@pytest.mark.parametrize(("held", "read"), [({}, {"web", "db"}), ({"nic": BANDWIDTH}, {"web"})])
+def test_who_else_has_a_port_is_asked_only_where_its_instance_holds_too_little(small, held, read):
+    cloud = replace(small.cloud, nova=Holding("db"))
+    cells = Cells(cloud, [HERE])
+    cells.ask(lambda _: CellContents(instances=(instance(uuid="web"),)))
+    group = PortRequestGroup("g", (), BANDWIDTH)
+    port = Port("p1", "web", "compute:nova", "", "h1", request_groups=(group,))
+    read_other_holders(cloud, cells, {"web": held}, (port,))
+    assert {row.uuid for row in cells.instances} == read

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looks for ports that Nova's network caches have, and that Neutron does not list.
+"""Reads Nova's network caches where they may contradict Neutron.
 
 A Neutron that was restored does not list a port that was made since. What the port holds would
 look like a leak, and a port that lost its allocation is not in the facts of its instance.
 PERF: a network cache is most of an instance's bytes. So it is asked for only if an instance holds
-more of the classes of ports than its ports request.
+more of the classes of ports than its ports request, or less.
 """
 
 from collections import Counter
@@ -44,25 +44,57 @@ def with_unlisted_ports(
     )
 
 
-def _holding_more(
-    instances: Iterable[Instance], consumers: Mapping[str, Amounts], ports: Iterable[Port]
-) -> frozenset[str]:
-    """The living instances that hold more of a class of ports than their ports request."""
+def read_other_holders(
+    cloud: Cloud, cells: Cells, consumers: Mapping[str, Amounts], ports: Iterable[Port]
+) -> None:
+    """For a selection: also read the instances that have a port which Neutron gives to another.
+
+    PERF: finding them reads all network caches, so only the ports of instances that hold less than
+    their ports request are looked for.
+    """
+    every = tuple(ports)
+    lacking = {
+        device
+        for device, requested in _requested(every).items()
+        if not requested <= _of_ports(consumers.get(device, {}))
+    }
+    wanted = frozenset(port.id for port in every if port.device in lacking)
+    if not wanted:
+        return
+    replies = cells.ask(lambda cell: cloud.nova.port_holders(cell, wanted)).values()
+    known = {row.uuid for row in cells.instances}
+    if others := frozenset(chain.from_iterable(replies)) - known:
+        cells.ask(lambda cell: cloud.nova.instances(cell, others))
+
+
+def _requested(ports: Iterable[Port]) -> dict[str, Counter[str]]:
+    """What the ports of each instance request."""
     requested: dict[str, Counter[str]] = {}
     for port in ports:
         for group in port.request_groups:
             requested.setdefault(port.device, Counter()).update(group.resources)
+    return requested
+
+
+def _holding_more(
+    instances: Iterable[Instance], consumers: Mapping[str, Amounts], ports: Iterable[Port]
+) -> frozenset[str]:
+    """The living instances that hold more of a class of ports than their ports request."""
+    requested = _requested(ports)
     return frozenset(
         row.uuid
         for row in instances
         if not row.deleted
-        and row.uuid in consumers
-        and not _of_ports(consumers[row.uuid]) <= requested.get(row.uuid, Counter())
+        # PERF: most hold nothing of these classes.
+        and (held := _of_ports(consumers.get(row.uuid, {})))
+        and not held <= requested.get(row.uuid, Counter())
     )
 
 
 def _of_ports(amounts: Amounts) -> Counter[str]:
     found: Counter[str] = Counter()
     for held in amounts.values():
-        found.update({name: some for name, some in held.items() if name.startswith(PORT_CLASSES)})
+        for name, amount in held.items():
+            if name.startswith(PORT_CLASSES):
+                found[name] += amount
     return found

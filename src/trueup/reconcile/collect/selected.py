@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial as bound
 
 from trueup.reconcile.clock import now
-from trueup.reconcile.collect.cached_ports import with_unlisted_ports
+from trueup.reconcile.collect.cached_ports import read_other_holders, with_unlisted_ports
 from trueup.reconcile.collect.coverage import (
     Cells,
     Collected,
@@ -92,6 +92,7 @@ def collect_selected(cloud: Cloud, progress: Progress, selection: Selection) -> 
     progress("providers", len(providers), len(providers))
     ports, of_neutron = ports_of(cloud, progress, candidates & partial.alive.keys())
     with_unlisted_ports(cloud, cells, known.consumers, ports, of_neutron)
+    read_other_holders(cloud, cells, known.consumers, ports)
     left = hosts_left(replace(partial, providers=providers), candidates)
     hypervisors.ask((*nodes, *nodes_of(partial, selection.hypervisors | left)))
     # If consumers are selected, no provider is judged.

@@ -23,6 +23,7 @@ from trueup.reconcile.collect.scope import (
     spellings,
     with_partners,
 )
+from trueup.reconcile.expected.ports import holder_of_port
 from trueup.reconcile.facts import (
     Amounts,
     ComputeNode,
@@ -136,6 +137,8 @@ def chosen(facts: Facts, selection: Selection) -> Facts:
     judged = _subjects_judged(facts, selection, kept)
     asked = near | hosts_left(facts, kept)
     providers = within_trees(facts.providers, _roots(facts, selection, kept, near))
+    ports = tuple(row for row in facts.ports if row.device in kept)
+    holders = ((port.id, holder_of_port(port, facts)) for port in ports)
     return replace(
         facts,
         providers=providers,
@@ -151,7 +154,8 @@ def chosen(facts: Facts, selection: Selection) -> Facts:
         block_devices=tuple(row for row in facts.block_devices if row.instance in kept),
         pci_devices=tuple(row for row in facts.pci_devices if row.instance in kept),
         instance_mappings=tuple(row for row in facts.instance_mappings if row.instance in kept),
-        ports=tuple(row for row in facts.ports if row.device in kept),
+        ports=ports,
+        port_holders={port: holder for port, holder in holders if holder is not None},
         # Not every cell was asked about other domains.
         domains=tuple(r for r in facts.domains if r.host in places or r.uuid in kept),
         hypervisors_asked=_asked_of(facts, asked),

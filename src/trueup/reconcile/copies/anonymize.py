@@ -140,6 +140,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
         "heartbeats": _keyed(_uuid, _kept),
         "clocks_ahead": _keyed(_uuid, _kept),
         "ledger_writes": _keyed(_uuid, _kept),
+        "port_holders": _keyed(_uuid, _uuid),
         "chosen_providers": _keyed(_uuid, _each(_place)),
         "hosts_in_scope": _each(_place),
         "hypervisors_asked": _each(_place),

@@ -104,7 +104,8 @@ def holder_of_port(port: Port, facts: Facts) -> str | None:
 
 def _holders_by_port(facts: Facts) -> dict[str, str]:
     """The instance that holds each port's resources, by Nova's network caches."""
-    return {port: row.uuid for row in facts.alive.values() for port in row.ports_holding}
+    read = {port: row.uuid for row in facts.alive.values() for port in row.ports_holding}
+    return {**facts.port_holders, **read}
 
 
 def port_parts(groups: Iterable[RequestedGroup]) -> Iterator[ExpectedPart]:

@@ -79,6 +79,9 @@ class Facts:
     block_devices: tuple[BlockDevice, ...] = ()
     pci_devices: tuple[PciDevice, ...] = ()
     ports: tuple[Port, ...] = ()
+    # For a selection: the instance that is not selected, and that holds the resources of a selected
+    # one's port by Nova's network cache, by the port's uuid.
+    port_holders: Mapping[str, str] = field(default_factory=dict)
     # The hosts of a selection; None if nothing was selected and the whole cloud was read.
     hosts_in_scope: frozenset[str] | None = None
     # For a selection: the uuids of the providers whose consumers were all read, and of the selected

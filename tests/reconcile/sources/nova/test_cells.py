@@ -184,6 +184,23 @@ def test_a_port_without_an_allocation_is_not_carried_here(small, nova, cell1):
     assert (read[plain], read[special]) == (False, True)
 
 
+def test_who_holds_a_port_is_found_among_all_living_instances(small, nova, cell1):
+    """A cache that only names the port, or a deleted instance's, does not count."""
+    plain, holder, gone = uuids(small, "deleted = 0")[:3]
+    port = "aaaaaaaa-2222-4333-8444-555555555555"
+    holding = {"id": port, "profile": {"allocation": {"g": "p"}}}
+    for uuid, cached in ((plain, {"id": port}), (holder, holding), (gone, holding)):
+        small.sql(
+            "nova_cell1",
+            "UPDATE instance_info_caches SET network_info = ? WHERE instance_uuid = ?",
+            json.dumps([cached]),
+            uuid,
+        )
+    small.sql("nova_cell1", "UPDATE instances SET deleted = id WHERE uuid = ?", gone)
+    assert nova.port_holders(cell1, [port]) == {holder}
+    assert nova.port_holders(cell1, [port[::-1]]) == set()
+
+
 def test_one_hosts_services_and_the_last_report_are_those_of_the_whole_cell(small, nova, cell1):
     whole = nova.hosts(cell1)
     for host in {row.host for row in whole.services} | {"nowhere"}:

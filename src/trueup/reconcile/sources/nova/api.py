@@ -237,6 +237,10 @@ class NovaApi:
         )
         return {uuid: addresses for uuid, addresses in rows if addresses}
 
+    def port_holders(self, cell: NovaCell, ports: Iterable[str]) -> frozenset[str]:
+        """None: the API does not show what a port holds, of a whole cloud either."""
+        return frozenset()
+
     def flavors(self) -> tuple[Flavor, ...]:
         """The flavors that servers can be made with, by name."""
         return read_flavors(self._adapter)

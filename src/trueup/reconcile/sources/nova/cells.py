@@ -35,6 +35,9 @@ from trueup.reconcile.sources.nova.host_names import HostNames, services_as_node
 from trueup.reconcile.sources.nova.instance_rows import Beside, InstanceRows
 from trueup.reconcile.sources.reading import Read, Reader
 
+# PERF: each query reads all network caches of a cell, and compares each with every port.
+_PORTS_IN_QUERY = 50
+
 
 class CellReading:
     """The queries of one transaction, with the notes made while reading."""
@@ -187,6 +190,21 @@ class CellReading:
         rows = self._rows(queries.every(self._columns, table), table, uuids)
         ports = {row.instance_uuid: instance_rows.ports_in(row.network_info) for row in rows}
         return {canonical_uuid(uuid): known for uuid, known in ports.items() if known}
+
+    def port_holders(self, ports: Sequence[str]) -> frozenset[str]:
+        """The living instances whose network caches have one of these ports with an allocation."""
+        found: set[str] = set()
+        for start in range(0, len(ports), _PORTS_IN_QUERY):
+            wanted = ports[start : start + _PORTS_IN_QUERY]
+            rows = self._session.rows(queries.caching(self._columns, wanted))
+            found |= {
+                canonical_uuid(row.instance_uuid)
+                for row in rows
+                if not {*wanted}.isdisjoint(
+                    instance_rows.ports_in(row.network_info, holding=True) or ()
+                )
+            }
+        return frozenset(found)
 
     def moves_at(self, host: str) -> tuple[Migration, ...]:
         """The migrations from or to a host that are not deleted."""

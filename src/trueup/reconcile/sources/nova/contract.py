@@ -205,6 +205,11 @@ class Nova(Protocol):
         addresses of those that have an IP address.
         """
 
+    def port_holders(self, cell: NovaCell, ports: Iterable[str]) -> frozenset[str]:
+        """The living instances for which one of these ports holds resources, by their network
+        caches. Over the API they are not known.
+        """
+
     def flavors(self) -> tuple[Flavor, ...]:
         """The flavors that servers can be made with, by name."""
 

@@ -213,6 +213,10 @@ class NovaDatabases:
         wanted = sorted(uuids)
         return self._ask_cell(cell, lambda reading: reading.cached_ports(wanted))
 
+    def port_holders(self, cell: NovaCell, ports: Iterable[str]) -> frozenset[str]:
+        wanted = sorted(ports)
+        return self._ask_cell(cell, lambda reading: reading.port_holders(wanted))
+
     def instance_states(self, cell: str, uuids: Iterable[str]) -> dict[str, InstanceState]:
         """The states of instances as they are now in the cell with this uuid.
 

@@ -120,6 +120,11 @@ class FrozenNova:
         rows = [row for row in self._rows(cell.uuid) if row.uuid in wanted]
         return self._contents(cell, rows, wanted | set(moves_of))
 
+    def port_holders(self, cell: NovaCell, ports: Iterable[str]) -> frozenset[str]:
+        wanted = frozenset(ports)
+        rows = self._rows(cell.uuid)
+        return frozenset(row.uuid for row in rows if not wanted.isdisjoint(row.ports_holding))
+
     def moves_at(self, cell: NovaCell, host: str) -> tuple[Migration, ...]:
         return tuple(
             row

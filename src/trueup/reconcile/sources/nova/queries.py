@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The queries on Nova's databases. All of them only read."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import (
@@ -177,6 +177,15 @@ def _joined(columns: Columns, instances: TableClause) -> Select[Any]:
     holds = caches.network_info.regexp_match('"allocation"')
     ports = case((~holds, null()), else_=caches.network_info)
     return select(*columns.of(instances), *extra, ports.label("network_info")).select_from(source)
+
+
+def caching(columns: Columns, ports: Iterable[str]) -> Select[Any]:
+    """The network caches of living instances that name one of these ports."""
+    instances, caches = tables.instances, tables.info_caches
+    text = caches.c.network_info
+    source = caches.join(instances, caches.c.instance_uuid == instances.c.uuid)
+    named = or_(*(text.contains(port, autoescape=True) for port in ports))
+    return select(*columns.of(caches)).select_from(source).where(_not_deleted(instances), named)
 
 
 def _nothing(*names: str) -> list[ColumnElement[Any]]:
