@@ -7,7 +7,7 @@ A soft policy forbids nothing.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from trueup.reconcile.facts import Facts, Instance, ServerGroup
 
@@ -31,14 +31,20 @@ class Groups:
         group = self.group_of(server)
         if group is None:
             return lambda _: True
-        here = Counter(
-            host
-            for member in group.members
-            if member != server.uuid and (host := self._host_of(member))
-        )
+        here = self._others(server, group)
         if group.policy == AFFINITY:
             return lambda host: host in here
         return lambda host: here[host] < group.max_per_host
+
+    def nowhere(self, server: Instance, gone: Collection[str]) -> bool:
+        """Whether the others of its affinity group are only on hosts that are gone, if on any.
+
+        PERF: as a rule they are on the server's own; then no other host has to be looked at.
+        """
+        group = self.group_of(server)
+        if group is None or group.policy != AFFINITY:
+            return False
+        return all(host in gone for host in self._others(server, group))
 
     def move(self, server: Instance, host: str) -> None:
         """The server is on this host from now on."""
@@ -47,6 +53,14 @@ class Groups:
     def take_back(self) -> None:
         """Undo all moves so far."""
         self._moved.clear()
+
+    def _others(self, server: Instance, group: ServerGroup) -> Counter[str]:
+        """How many other members of its group are on each host."""
+        return Counter(
+            host
+            for member in group.members
+            if member != server.uuid and (host := self._host_of(member))
+        )
 
     def _host_of(self, member: str) -> str | None:
         if member in self._moved:

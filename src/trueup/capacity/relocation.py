@@ -189,6 +189,7 @@ class _Relocation:
         self._homes = grouped(((host[0].cell, host[0].zone), host) for host in self._ground.hosts)
         self._open_hosts: dict[tuple[Asked, Home], Sequence[tuple[Place, int]]] = {}
         self._known_binds: dict[tuple[Asked, Home], Mapping[Binding, int]] = {}
+        self._known_left: dict[Home, Sequence[tuple[Place, int]]] = {}
 
     def take_back(self) -> None:
         """Undo all moves so far, of servers that were not released."""
@@ -203,6 +204,7 @@ class _Relocation:
         `released`: what a server held is free as soon as it has moved.
         """
         self._known_binds.clear()
+        self._known_left.clear()
         return tuple(self._move(server, gone, released) for server in servers)
 
     def _home(self, server: Instance) -> Home:
@@ -222,28 +224,46 @@ class _Relocation:
             ]
         return self._open_hosts[asked, home]
 
+    def _left(self, home: Home, gone: Collection[str]) -> Sequence[tuple[Place, int]]:
+        """The hosts of a home that are not gone."""
+        if home not in self._known_left:
+            self._known_left[home] = [
+                pair for pair in self._homes.get(home, ()) if pair[0].host not in gone
+            ]
+        return self._known_left[home]
+
     def _binds(self, asked: Asked, home: Home, gone: Collection[str]) -> Mapping[Binding, int]:
         """What keeps such a server from the hosts of a home.
 
         PERF: it is the same for the next such server, if none was moved in between.
         """
         if (asked, home) not in self._known_binds:
-            left = [pair for pair in self._homes.get(home, ()) if pair[0].host not in gone]
-            self._known_binds[asked, home] = self._filling.binds(asked, left)
+            self._known_binds[asked, home] = self._filling.binds(asked, self._left(home, gone))
         return self._known_binds[asked, home]
 
     def _binds_of(
         self, server: Instance, asked: Asked, home: Home, gone: Collection[str]
     ) -> Mapping[Binding, int]:
         """What keeps this server from the hosts of its home, its group first."""
-        group, allowed = self._groups.group_of(server), self._groups.allowed(server)
+        group = self._groups.group_of(server)
         if group is None:
             return self._binds(asked, home, gone)
-        left = [pair for pair in self._homes.get(home, ()) if pair[0].host not in gone]
-        open_to = [pair for pair in left if allowed(pair[0].host)]
+        left = self._left(home, gone)
+        open_to = [*self._allowed(server, left, gone)]
         binds = self._filling.binds(asked, open_to)
         binds[Bind.SERVER_GROUP, group.policy] = len(left) - len(open_to)
         return +binds
+
+    def _allowed(
+        self, server: Instance, hosts: Iterable[tuple[Place, int]], gone: Collection[str]
+    ) -> Iterable[tuple[Place, int]]:
+        """Those of these hosts that the group of a server leaves it."""
+        if self._groups.group_of(server) is None:
+            return hosts
+        if self._groups.nowhere(server, gone):
+            return ()
+        allowed = self._groups.allowed(server)
+        return (pair for pair in hosts if allowed(pair[0].host))
 
     def _move(self, server: Instance, gone: Collection[str], released: bool) -> Move:
         asked = self._asked[server.uuid]
@@ -256,10 +276,7 @@ class _Relocation:
             return Move(server, reason=asked.reason)
         home = self._home(server)
         hosts = (pair for pair in self._open(asked, home) if pair[0].host not in gone)
-        if self._groups.group_of(server):
-            allowed = self._groups.allowed(server)
-            hosts = (pair for pair in hosts if allowed(pair[0].host))
-        place = self._filling.on_first(asked, hosts)
+        place = self._filling.on_first(asked, self._allowed(server, hosts, gone))
         if place is None:
             return Move(server, binds=self._binds_of(server, asked, home, gone))
         self._known_binds.clear()

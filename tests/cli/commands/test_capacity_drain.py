@@ -127,6 +127,14 @@ def test_groups_that_cannot_be_read_are_said_and_nothing_else_is_silent(reportin
     assert ran.json()
 
 
+def test_who_is_in_an_affinity_group_is_not_said_if_no_group_was_read(reporting):
+    words = ("capacity", "drain", "--for", "lab.huge")
+    assert "or an affinity group are left where they are" in trueup(*words).err
+    reporting.sql("nova_api", "DROP TABLE instance_group_member")
+    ran = trueup(*words)
+    assert (ran.code, "affinity" in ran.err) == (5, False), ran.err
+
+
 @pytest.mark.parametrize(("policy", "said"), [("dedicated", True), ("shared", False)])
 @pytest.mark.parametrize(
     "words", [("drain", "h1"), ("drain", "--for", "a-flavor"), ("--survive", 1)]

@@ -106,10 +106,10 @@ def _for(asked: Asked | NotAskable, facts: Facts) -> Table:
         say(f"At most so many, because this is not counted: {words.not_counted(gaps)}")
     if "PCPU" in amounts_of(asked):
         say(words.WITHOUT_PCPU)
-    say(
-        "Servers with NUMA cells, ports with resources, PCI devices or an affinity group are left "
-        "where they are."
-    )
+    kept = "NUMA cells, ports with resources or PCI devices"
+    if facts.server_groups is not None:
+        kept = "NUMA cells, ports with resources, PCI devices or an affinity group"
+    say(f"Servers with {kept} are left where they are.")
     tell_not_asked(facts)
     tell_unread(facts)
     return gains_table(found)
