@@ -76,10 +76,9 @@ def collect_selected(cloud: Cloud, progress: Progress, selection: Selection) -> 
     ledger = _find(cloud, cells, selection, known, progress)
     hypervisors = HypervisorReplies(cloud)
     hypervisors.ask(nodes_selected(_partial_facts(cells, known), selection))
-    guests = hypervisors.guests_of_nova
-    candidates = _candidates(cells, selection, known, ledger, guests)
+    candidates = _candidates(cells, selection, known, ledger, hypervisors.guests_of_nova)
     known.consumers = ledger.held(candidates)
-    named = _asked_of_nova(selection, known) | (guests & candidates)
+    named = _asked_of_nova(selection, known) | (hypervisors.guests_of_nova & candidates)
     cells.ask(lambda cell: cloud.nova.instances(cell, named))
     _read_moves_of_deleted(cloud, cells, known)
     named |= _read_partners(cloud, cells, ledger, known)
