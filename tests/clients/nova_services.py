@@ -17,6 +17,7 @@ from urllib.parse import parse_qs
 os.environ["OS_NOVA_DISABLE_EVENTLET_PATCHING"] = "1"
 
 import fixtures
+import nova.tests.functional  # noqa: F401 - first: it refuses after eventlet
 import requests
 from nova.db.api import api as api_database
 from nova.scheduler.client import report

@@ -14,7 +14,8 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from tests.clients.nova_services import make_ready, written_conf  # isort: skip - first: sets Nova up
+# First: it sets Nova up.
+from tests.clients.nova_services import make_ready, written_conf  # isort: skip
 
 from nova.cmd import manage
 from nova.tests.functional import test_nova_manage
