@@ -23,6 +23,10 @@ _INSTANCES = (
     " JOIN instance_extra e ON e.instance_uuid = i.uuid WHERE i.deleted = 0"
 )
 _MIGRATIONS = "SELECT uuid, instance_uuid, status, source_compute, deleted FROM migrations"
+_MAPPINGS = (
+    "SELECT m.instance_uuid, c.name FROM instance_mappings m"
+    " LEFT JOIN cell_mappings c ON c.id = m.cell_id WHERE NOT COALESCE(m.queued_for_delete, 0)"
+)
 _NODES = "SELECT host, uuid FROM compute_nodes WHERE deleted = 0"
 
 
@@ -30,15 +34,19 @@ _NODES = "SELECT host, uuid FROM compute_nodes WHERE deleted = 0"
 class Discrepancy:
     """An instance (or a consumer that is none) that holds what it should not, or lacks something.
 
-    `under_way`: a task or a move of it is, so that this may be right in a moment.
+    `under_way`: a task or a move of it is, so that this may be right in a moment. `mapped`: what is
+    wrong in place of that with the cell to which Nova maps it.
     """
 
     subject: str
     expected: Held
     held: Held
     under_way: bool
+    mapped: str = ""
 
     def __str__(self) -> str:
+        if self.mapped:
+            return f"{self.subject} {self.mapped}"
         return f"{self.subject} holds {self.held}, and should hold {self.expected}"
 
 
@@ -50,6 +58,8 @@ class _Nova:
     instance_of: dict[str, str] = field(default_factory=dict)
     under_way: set[str] = field(default_factory=set)
     expected: dict[str, Held] = field(default_factory=dict)
+    # Of those that are not deleted.
+    cell_of: dict[str, str] = field(default_factory=dict)
 
 
 def discrepancies(cloud: Cloud) -> dict[str, Discrepancy]:
@@ -61,7 +71,7 @@ def discrepancies(cloud: Cloud) -> dict[str, Discrepancy]:
     for cell in CELLS:
         _read_cell(cloud, f"nova_{cell}", nova)
     building = {row[0] for row in cloud.sql("nova_api", "SELECT instance_uuid FROM build_requests")}
-    found = {}
+    found = {row.subject: row for row in _mapped_wrong(cloud, nova, building)}
     for consumer in held.keys() | nova.expected.keys():
         expected, has = nova.expected.get(consumer, {}), held.get(consumer, {})
         if expected != has:
@@ -70,6 +80,15 @@ def discrepancies(cloud: Cloud) -> dict[str, Discrepancy]:
                 subject, expected, has, subject in nova.under_way | building
             )
     return found
+
+
+def _mapped_wrong(cloud: Cloud, nova: _Nova, building: set[str]) -> Iterator[Discrepancy]:
+    """Instances that are in another cell than their mapping says, or mapped to none."""
+    for uuid, mapped in cloud.sql("nova_api", _MAPPINGS):
+        there = nova.cell_of.get(uuid)
+        if uuid not in building and (mapped is None or (there and there != mapped)):
+            words = f"is mapped to {mapped or 'no cell'}, and its row is in {there or 'no cell'}"
+            yield Discrepancy(uuid, {}, {}, uuid in nova.under_way, words)
 
 
 def under_way(cloud: Cloud) -> set[str]:
@@ -95,6 +114,7 @@ def _read_cell(cloud: Cloud, cell: str, nova: _Nova) -> None:
     for uuid, host, vm_state, task_state, flavor in cloud.sql(cell, _INSTANCES):
         if task_state or vm_state == "building":
             nova.under_way.add(uuid)
+        nova.cell_of[uuid] = cell.removeprefix("nova_")
         flavors = json.loads(flavor)
         if host:
             nova.expected[uuid] = {nova.nodes[host]: _asked(flavors["cur"])}

@@ -30,10 +30,14 @@ class Rows:
     task: str | None = None
     state: str = "active"
     migrations: list[tuple[str, str, str, str, int]] = field(default_factory=list)
+    mappings: tuple[tuple[str, str | None], ...] = (("server", "cell1"),)
+    builds: tuple[tuple[str], ...] = ()
 
     def sql(self, database: str, statement: str) -> list[Any]:
         if database == "placement":
             return [(who, on, *one) for who, on, has in self.held for one in has.items()]
+        if database == "nova_api":
+            return list(self.mappings if "instance_mappings" in statement else self.builds)
         if database != "nova_cell1":
             return []
         if "FROM compute_nodes" in statement:
@@ -53,6 +57,8 @@ WAITS = [("move", "server", "finished", "host2", 0)]
     "rows",
     [
         Rows(RIGHT),
+        Rows(RIGHT, mappings=(("server", "cell1"), ("new", None)), builds=(("new",),)),
+        Rows(RIGHT, mappings=(("server", "cell1"), ("buried", "cell0"))),
         Rows([*RIGHT, ("move", "node2", OLD)], state="resized", migrations=WAITS),
     ],
 )
@@ -76,6 +82,10 @@ def test_what_is_right(rows):
             "server",
             False,
         ),
+        (Rows(RIGHT, mappings=(("server", None),)), "server", False),
+        (Rows(RIGHT, mappings=(("server", "cell2"),)), "server", False),
+        (Rows(RIGHT, mappings=(("server", "cell1"), ("gone", None))), "gone", False),
+        (Rows(RIGHT, mappings=(("server", None),), task="deleting"), "server", True),
         (Rows([], task="spawning"), "server", True),
         (Rows([], migrations=[("move", "server", "migrating", "host2", 0)]), "server", True),
         (Rows([], migrations=[("move", "server", "migrating", "host2", 9)]), "server", False),
