@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test quick lint fix coverage changelog sdist wheel release databases differential races \
-	conformance gophercloud neighbours versions mutants fresh real real-short day packages site bench pictures clean
+	conformance gophercloud neighbours releases versions mutants fresh real real-short day packages site bench pictures clean
 
 help:  ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -98,6 +98,9 @@ neighbours: $(VENV)/.ready-test  ## Blazar, Cyborg and Watcher from their packag
 	@$(VENV)/neighbours/bin/pip install --quiet --disable-pip-version-check \
 		--requirement tests/neighbours/requirements.txt --constraint tests/real/constraints.txt
 	@$(BIN)/pytest tests/neighbours --neighbours -q --disable-warnings --times=$(TIMES)-neighbours.txt
+
+releases: $(VENV)/.ready-test  ## each release of upstream's Placement swapped for ours and back (25 minutes)
+	@$(BIN)/pytest tests/releases --releases -q --disable-warnings --times=$(TIMES)-releases.txt
 
 versions: $(VENV)/.ready-test  ## with the oldest, the newest and OpenStack's versions of all libraries (hours)
 	@WORKERS=$(WORKERS) $(BIN)/python tools/versions.py $(TRIALS)
