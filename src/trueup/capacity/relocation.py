@@ -250,7 +250,7 @@ class _Relocation:
             return self._binds(asked, home, gone)
         left = self._left(home, gone)
         open_to = [*self._allowed(server, left, gone)]
-        binds = self._filling.binds(asked, open_to)
+        binds = self._filling.binds(asked, open_to) if open_to else Counter[Binding]()
         binds[Bind.SERVER_GROUP, group.policy] = len(left) - len(open_to)
         return +binds
 
