@@ -99,7 +99,7 @@ neighbours: $(VENV)/.ready-test  ## Blazar, Cyborg and Watcher from their packag
 		--requirement tests/neighbours/requirements.txt --constraint tests/real/constraints.txt
 	@$(BIN)/pytest tests/neighbours --neighbours -q --disable-warnings --times=$(TIMES)-neighbours.txt
 
-releases: $(VENV)/.ready-test  ## each release of upstream's Placement swapped for ours and back (25 minutes)
+releases: $(VENV)/.ready-test  ## each release of upstream's Placement swapped for ours and back (10 minutes)
 	@$(BIN)/pytest tests/releases --releases -q --disable-warnings --times=$(TIMES)-releases.txt
 
 versions: $(VENV)/.ready-test  ## with the oldest, the newest and OpenStack's versions of all libraries (hours)

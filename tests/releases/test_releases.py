@@ -42,7 +42,8 @@ RELEASES: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
     "12.0.2": ("3.9", "1.39", _TWO),
     "13.0.1": ("3.10", "1.39", ()),
     "14.0.0": ("3.10", "1.39", ()),
-    "15.0.0": ("3.11", "1.39", ()),
+    # Newer ones have no option that it sets.
+    "15.0.0": ("3.11", "1.39", ("oslo.policy<5",)),
     "16.0.0": ("3.11", "1.39", ()),
 }
 DRIVERS = {"mariadb": "pymysql", "postgresql": "psycopg2-binary"}
@@ -111,7 +112,9 @@ class Ledger:
         return {path: sortable(self.call(url, "GET", path)) for path in paths}
 
     def call(self, url: str, method: str, path: str, body: Any = None) -> Any:
-        headers = {"x-auth-token": "admin", "openstack-api-version": f"placement {self.version}"}
+        # Upstream fails on PostgreSQL from 1.38 on.
+        version = min(self.version, "1.37") if path.startswith("/usages") else self.version
+        headers = {"x-auth-token": "admin", "openstack-api-version": f"placement {version}"}
         answer = requests.request(method, url + path, json=body, headers=headers, timeout=60)
         assert answer.ok, f"{method} {path}: {answer.status_code} {answer.text}"
         return answer.json() if answer.content else None
