@@ -40,6 +40,8 @@ FOLDER = Path(os.environ.get("TRUEUP_DAY") or tempfile.mkdtemp(prefix="trueup-da
 DEATHS_OF_A_CHAPTER = 5
 DEAD_SECONDS, BETWEEN_SECONDS = (2, 40), (5, 30)
 PLANTED_AT_ONCE = 2
+# Evidence may change between the observations of a plan, or between plan and step.
+REPAIRS = 3
 # A round that has something new is followed after 60 s, and a round takes a while.
 TWO_ROUNDS_SECONDS = 60 + ROUND_SECONDS * 1.1 + 60
 SECONDS_TO_SETTLE = 240
@@ -120,18 +122,23 @@ class Day:
             planted = [self._planted(one) for one in plants]
             at = datetime.now(UTC).replace(tzinfo=None)
             found = [one for one in planted if self._is_found(one, at)]
-            self._repair()
+            self._repair(found)
             for one in found:
                 wait_until(lambda it=one: self._is_right(it), f"{one.finding} is repaired", 5)
                 self.diary.note("repaired", one.finding)
 
-    def _repair(self) -> None:
-        try:
-            self.trueup.repair()
-        except CommandFailed as error:
-            # What Nova itself leaked is in the plan as well, and Nova may be at work on it.
-            self.diary.note("a step was refused", str(error)[-1500:])
-            self.trueup.repair()
+    def _repair(self, found: list[Planted]) -> None:
+        """Plan and apply until all is right: Nova is at work, and may heal some of it first."""
+        for _ in range(REPAIRS):
+            if all(map(self._is_right, found)):
+                return
+            plan, planned = self.trueup.plan()
+            try:
+                if planned.rows:
+                    self.trueup.apply(plan)
+            except CommandFailed as error:
+                # What Nova itself leaked is in the plan as well, and Nova may be at work on it.
+                self.diary.note("a step was refused", str(error)[-1500:])
 
     def _planted(self, plant: Plant) -> Planted:
         one = plant(self.cloud, self.tenant, self.ledger)
