@@ -3,6 +3,7 @@
 
 import contextlib
 import functools
+import itertools
 import sqlite3
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -129,6 +130,46 @@ def test_rows_that_a_revision_cannot_live_with_stop_it(database_url, opened, sta
     assert migrations.revision(database) in REVISIONS[:2]
 
 
+class Killed(Exception):
+    """The process ended."""
+
+
+def killed_after(changes: int, database: Database) -> None:
+    """Upgrade; the process is killed after so many changes of the schema. Raises Killed."""
+    left = changes
+
+    def count(_tx: object, _cursor: object, sql: str, *_more: object) -> None:
+        nonlocal left
+        left -= sql.lstrip().startswith(("CREATE", "ALTER", "DROP"))
+        if left == 0:
+            raise Killed
+
+    sqlalchemy.event.listen(database.engine, "after_cursor_execute", count)
+    migrations.upgrade(database)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_upgrade_that_is_killed_after_any_change_is_continued(
+    kind, fresh_database, opened, of_upstream
+):
+    url = fresh_database(kind)
+    for changes in itertools.count(1):
+        with contextlib.suppress(Killed):
+            killed_after(changes, opened(url))
+            break
+    assert changes > len(REVISIONS)
+    assert (schema_of(url), rows_of(url)) == of_upstream(kind)
+
+
+@pytest.mark.parametrize("table", ["users", "consumer_types"])
+def test_a_table_of_another_service_is_not_taken_for_ours(table, database_url, opened):
+    database = opened(database_url)
+    with database.engine.begin() as connection:
+        connection.exec_driver_sql(f"CREATE TABLE {table} (id INTEGER, mail INTEGER)")
+    with pytest.raises(DatabaseError, match="already exists"):
+        migrations.upgrade(database)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_several_that_start_at_once_upgrade_once(kind, fresh_database, opened):
     url = fresh_database(kind)
@@ -217,5 +258,5 @@ def test_an_unknown_revision_is_refused(fresh_database, opened):
     migrations.upgrade(database)
     with database.engine.begin() as connection:
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = 'ffffffffffff'")
-    with pytest.raises(migrations.UnknownRevision, match="ffffffffffff"):
+    with pytest.raises(migrations.UnknownRevision, match="ffffffffffff, which this release"):
         migrations.upgrade(database)

@@ -41,9 +41,11 @@ class UnknownRevision(Exception):
 def upgrade(database: Database) -> None:
     """Upgrade the tables to the newest revision, and add Trueup's own.
 
-    Of several processes that try at once, one does it and the others find it done. Raises
-    RowsInTheWay if rows prevent a revision; the database is then at the revision before it.
+    Of several processes that try at once, one does it and the others find it done. An upgrade that
+    was killed is continued. Raises RowsInTheWay if rows prevent a revision; the database is then at
+    the revision before it. Raises UnknownRevision.
     """
+    refuse_unknown_revision(database)
     with _locked(database) as connection:
         _run(connection, "upgrade", _NEWEST)
         connection.commit()

@@ -4,13 +4,22 @@
 import sqlalchemy as sa
 from alembic import op
 
+from trueup.placement.store.migrations.resuming import (
+    columns_of,
+    foreign_keys_of,
+    make_index,
+    make_table,
+)
+
 revision = "422ece571366"
 down_revision = "b5c396305c25"
+
+_COLUMN, _KEY = "consumer_type_id", "consumers_consumer_type_id_fkey"
 
 
 def upgrade() -> None:
     """Make the table of types, and let consumers refer to it."""
-    op.create_table(
+    make_table(
         "consumer_types",
         sa.Column("created_at", sa.DateTime()),
         sa.Column("updated_at", sa.DateTime()),
@@ -18,8 +27,11 @@ def upgrade() -> None:
         sa.Column("name", sa.Unicode(length=255), nullable=False),
         sa.UniqueConstraint("name", name="uniq_consumer_types0name"),
     )
-    reference = sa.ForeignKey("consumer_types.id", name="consumers_consumer_type_id_fkey")
-    # SQLite cannot add a foreign key to a table; in a batch, the table is made anew.
-    with op.batch_alter_table("consumers") as consumers:
-        consumers.add_column(sa.Column("consumer_type_id", sa.Integer(), reference))
-    op.create_index("consumers_consumer_type_id_idx", "consumers", ["consumer_type_id"])
+    if _COLUMN not in columns_of("consumers"):
+        reference = sa.ForeignKey("consumer_types.id", name=_KEY)
+        # SQLite cannot add a foreign key to a table; in a batch, the table is made anew.
+        with op.batch_alter_table("consumers") as consumers:
+            consumers.add_column(sa.Column(_COLUMN, sa.Integer(), reference))
+    elif _KEY not in foreign_keys_of("consumers"):
+        op.create_foreign_key(_KEY, "consumers", "consumer_types", [_COLUMN], ["id"])
+    make_index("consumers_consumer_type_id_idx", "consumers", [_COLUMN])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Drops indexes that duplicate a unique constraint (Antelope)."""
 
-from alembic import op
+from trueup.placement.store.migrations.resuming import drop_index
 
 revision = "a082b8bb98d0"
 down_revision = "422ece571366"
@@ -16,4 +16,4 @@ def upgrade() -> None:
         ("resource_providers", "resource_providers_name_idx"),
         ("resource_providers", "resource_providers_uuid_idx"),
     ):
-        op.drop_index(index, table_name=table)
+        drop_index(index, table)

@@ -4,7 +4,8 @@
 from typing import Any
 
 import sqlalchemy as sa
-from alembic import op
+
+from trueup.placement.store.migrations.resuming import make_index, make_table
 
 revision = "b4ed3a175331"
 down_revision = None
@@ -45,11 +46,11 @@ def _make_names() -> None:
         "users": sa.Column("external_id", long_text, nullable=False),
     }
     for table, column in named.items():
-        op.create_table(table, *_time_columns(), _id(), column, _unique(table, column.name))
+        make_table(table, *_time_columns(), _id(), column, _unique(table, column.name))
 
 
 def _make_providers() -> None:
-    op.create_table(
+    make_table(
         "resource_providers",
         *_time_columns(),
         _id(),
@@ -67,7 +68,7 @@ def _make_providers() -> None:
 
 
 def _make_what_providers_have() -> None:
-    op.create_table(
+    make_table(
         "inventories",
         *_time_columns(),
         _id(),
@@ -84,13 +85,13 @@ def _make_what_providers_have() -> None:
             name="resource_provider_resource_class",
         ),
     )
-    op.create_table(
+    make_table(
         "resource_provider_aggregates",
         *_time_columns(),
         *(_integer_column(name) for name in ("resource_provider_id", "aggregate_id")),
         sa.PrimaryKeyConstraint("resource_provider_id", "aggregate_id"),
     )
-    op.create_table(
+    make_table(
         "resource_provider_traits",
         *_time_columns(),
         *(_integer_column(name) for name in ("trait_id", "resource_provider_id")),
@@ -101,7 +102,7 @@ def _make_what_providers_have() -> None:
 
 
 def _make_consumers() -> None:
-    op.create_table(
+    make_table(
         "allocations",
         *_time_columns(),
         _id(),
@@ -109,7 +110,7 @@ def _make_consumers() -> None:
         sa.Column("consumer_id", sa.String(length=36), nullable=False),
         *(_integer_column(name) for name in ("resource_class_id", "used")),
     )
-    op.create_table(
+    make_table(
         "consumers",
         *_time_columns(),
         _id(),
@@ -149,5 +150,5 @@ def _make_indexes() -> None:
         ("resource_providers", "root_provider_id", ["root_provider_id"]),
         ("resource_providers", "parent_provider_id", ["parent_provider_id"]),
     ):
-        op.create_index(f"{table}_{name}_idx", table, columns)
-    op.create_index("ix_placement_aggregates_uuid", "placement_aggregates", ["uuid"])
+        make_index(f"{table}_{name}_idx", table, columns)
+    make_index("ix_placement_aggregates_uuid", "placement_aggregates", ["uuid"])
