@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from tests.clouds.damage import execute
-from tests.deployment.processes import SCRIPTS, SECONDS_TO_STOP, server, trueup
+from tests.deployment.processes import SCRIPTS, SECONDS_TO_STOP, Process, server, trueup
 from tests.servers.haproxy import haproxy_before_service
 from tests.servers.processes import free_port, poll
 from trueup.placement.store import schema
@@ -97,6 +97,30 @@ HALF = (
     b"POST /resource_providers HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
     b"Content-Length: 100\r\n\r\n{"
 )
+
+
+def test_no_worker_outlives_a_server_that_was_killed(tmp_path):
+    """Otherwise they would keep its port, and the next start would fail."""
+    environment = {"TRUEUP_STATE_DIR": str(tmp_path)}
+    with server(serve, tmp_path, environment) as placement:
+        placement.process.kill()
+        placement.process.wait()
+        assert poll(lambda: not placement.answers(), SECONDS_TO_STOP)
+
+
+def test_a_service_whose_messages_cannot_be_written_serves(tmp_path):
+    port = free_port()
+    environment = {**os.environ, "TRUEUP_STATE_DIR": str(tmp_path)}
+    with (
+        Path("/dev/full").open("wb") as full,
+        subprocess.Popen(serve(port), stdout=full, stderr=full, env=environment) as serving,
+    ):
+        placement = Process(serving, port, tmp_path)
+        try:
+            assert poll(lambda: serving.poll() is not None or placement.answers(), 60)
+            assert placement.get("/resource_classes/VCPU", **ADMIN)[0] == 200
+        finally:
+            serving.terminate()
 
 
 @pytest.mark.parametrize("sent", [b"GET / HTTP/1.1\r\nHost: x\r\nX-A: ", HALF])

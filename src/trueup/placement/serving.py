@@ -7,6 +7,8 @@ embedded service has no authentication, so by default it listens on the loopback
 
 import functools
 import ipaddress
+import multiprocessing
+import os
 import resource
 import signal
 import socket
@@ -153,10 +155,22 @@ def _build_in_worker(service: Service, listen: ListenOptions) -> RequestBufferin
     length_max = config.read(service.source()).body_length_max
     application = RequestBuffering(service.build(), listen.threads, length_max, OPEN_PATHS)
     silent_connections.watch(listen.port)
+    threading.Thread(target=_end_without_parent, name=__name__, daemon=True).start()
     _signals.set_sync_signals = functools.partial(
         _end_at_the_first, _signals.set_sync_signals, application
     )
     return application
+
+
+def _end_without_parent() -> None:
+    """End this worker, as by SIGTERM, once the process that started it is gone.
+
+    A process that is killed does not end its workers. They would keep the port, with the code and
+    the configuration of their time, and the next start would fail.
+    """
+    if parent := multiprocessing.parent_process():
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _end_at_the_first(set_signals: Callable[[], Any], application: RequestBuffering) -> Any:

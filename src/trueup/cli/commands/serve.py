@@ -3,6 +3,7 @@
 
 import argparse
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ class ServeCommand(ShortErrors):
             folder = parsed_args.state_dir or state_folder()
             named = parsed_args.state_dir is not None
             service = serving.choose(words, parsed_args.database, folder, folder_named=named)
-            serving.serve(service, listen, lambda line: say(f"trueup: {line}"))
+            serving.serve(service, listen, _greet)
         except serving.Unusable as error:
             say(f"trueup: {error}")
             return ExitCode.USAGE
@@ -53,6 +54,12 @@ class ServeCommand(ShortErrors):
             say(f"trueup: the database does not answer: {error}")
             return ExitCode.INCOMPLETE
         return ExitCode.CLEAN
+
+
+def _greet(line: str) -> None:
+    # The service is there all the same where nobody can read that: the disk of a log is full.
+    with suppress(OSError):
+        say(f"trueup: {line}")
 
 
 def _add_what(group: Any) -> None:
