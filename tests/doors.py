@@ -49,6 +49,10 @@ DOORS = {
     "prometheus_client": ("trueup.placement.metrics", "trueup.reconcile.watch.metrics"),
     "rich": ("trueup.cli",),
     "sqlalchemy": ("trueup.lab", "trueup.placement.store", "trueup.reconcile.sources"),
-    "webob": ("trueup.placement.api.accept", "trueup.placement.middleware.origins"),
+    "webob": (
+        "trueup.placement.api.accept",
+        "trueup.placement.middleware.keystone",
+        "trueup.placement.middleware.origins",
+    ),
     "werkzeug": ("trueup.lab",),
 }

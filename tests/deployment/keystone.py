@@ -16,7 +16,7 @@ USERS = {"operator": ("admin",), "nova": ("service",), "reader": ("reader",)}
 @contextlib.contextmanager
 def keystone() -> Iterator[str]:
     """The URL of an identity service that knows these users."""
-    with serve(_answer) as url:
+    with serve(answer) as url:
         yield url
 
 
@@ -38,7 +38,7 @@ def settings(url: str) -> dict[str, dict[str, Any]]:
     }
 
 
-def _answer(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+def answer(environ: dict[str, Any], start_response: Any) -> list[bytes]:
     path, method = environ["PATH_INFO"], environ["REQUEST_METHOD"]
     if path.rstrip("/") in ("", "/v3"):
         here = f"http://{environ['HTTP_HOST']}/v3/"

@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The options of keystonemiddleware; tokens themselves are in test_app.py."""
 
+import contextlib
 import socket
+import threading
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from oslo_config import cfg
 
+from tests.deployment import keystone as sound_keystone
 from tests.placement.client import Client
+from trueup.lab.serving import serve
 from trueup.placement import config
 from trueup.placement.app import make_app
 from trueup.placement.middleware import keystone
@@ -26,20 +32,60 @@ def test_an_unknown_kind_of_authentication_is_named():
         config.from_mapping(given)
 
 
+SERVICE = {
+    "auth_type": "password",
+    "http_request_max_retries": 0,
+    "username": "placement",
+    "password": "secret",
+    "project_name": "service",
+    "user_domain_id": "default",
+    "project_domain_id": "default",
+}
+
+
+def validated_by(auth_url: str, database_url: str) -> int:
+    """The status of a request with a token that this Keystone is asked about."""
+    application = make_app(
+        database_url,
+        {
+            "placement_database": {"sync_on_startup": True},
+            keystone.GROUP: {**SERVICE, "auth_url": auth_url},
+        },
+    )
+    client = Client(application, headers={"x-auth-token": "a-token"})
+    with contextlib.closing(application):
+        return client.get("/resource_providers").status
+
+
 def test_a_keystone_that_accepts_and_is_silent_is_given_up(fresh_database, monkeypatch):
     monkeypatch.setattr(keystone, "ANSWER_SECONDS", 1)
     with socket.create_server(("127.0.0.1", 0)) as dumb:
         auth_url = f"http://127.0.0.1:{dumb.getsockname()[1]}"
-        service = {"auth_type": "password", "auth_url": auth_url, "http_request_max_retries": 0}
-        account = {"username": "placement", "password": "secret", "project_name": "service"}
-        domains = {"user_domain_id": "default", "project_domain_id": "default"}
-        application = make_app(
-            fresh_database("sqlite"),
-            {
-                "placement_database": {"sync_on_startup": True},
-                keystone.GROUP: {**service, **account, **domains},
-            },
-        )
-        client = Client(application, headers={"x-auth-token": "a-token"})
-        assert client.get("/resource_providers").status == 503
-        application.close()
+        assert validated_by(auth_url, fresh_database("sqlite")) == 503
+
+
+SILENT = None
+"""Keystone does not answer until the test ends."""
+
+
+@pytest.mark.parametrize(
+    "said", [b"<html>", b"[]", b'{"token": null}', b'{"token": {"expires_at": "never"}}', SILENT]
+)
+def test_a_keystone_whose_answer_is_no_token_is_unavailable(said, fresh_database, monkeypatch):
+    """It knows the service itself, and says this of the token of a client."""
+    monkeypatch.setattr(keystone, "ANSWER_SECONDS", 1)
+    is_over = threading.Event()
+
+    def lying(environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
+        if "HTTP_X_SUBJECT_TOKEN" not in environ:
+            return sound_keystone.answer(environ, start_response)
+        if said is SILENT:
+            is_over.wait()
+        start_response("200 OK", [("content-type", "application/json")])
+        return [said or b""]
+
+    with serve(lying) as auth_url:
+        try:
+            assert validated_by(auth_url, fresh_database("sqlite")) == 503
+        finally:
+            is_over.set()

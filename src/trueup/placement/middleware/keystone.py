@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Validates tokens with keystonemiddleware, whose import takes a third of a second."""
 
+import logging
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
@@ -8,6 +9,11 @@ GROUP = "keystone_authtoken"
 
 ANSWER_SECONDS = 10
 """The default of http_connect_timeout. Without one, requests wait as long as Keystone is silent."""
+
+_UNAVAILABLE = "The Keystone service is temporarily unavailable."
+"""The words of keystonemiddleware."""
+
+_log = logging.getLogger(__name__)
 
 
 class UnknownAuthType(Exception):
@@ -30,12 +36,36 @@ def guard(api: Any, source: Any, open_paths: Collection[str]) -> Any:
         source.register_opts(options, group)
     source.set_default("http_connect_timeout", ANSWER_SECONDS, GROUP)
     guarded = auth_token.AuthProtocol(api, {"oslo_config_config": source})
+    _answer_whatever_keystone_says(guarded)
 
     def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         is_open = environ.get("PATH_INFO", "") in open_paths
         return (api if is_open else guarded)(environ, start_response)
 
     return application
+
+
+def _answer_whatever_keystone_says(guarded: Any) -> None:
+    """Answer 503 for whatever a broken Keystone says.
+
+    keystonemiddleware handles some errors only. When Keystone is silent while it validates a token,
+    or a proxy answers for it, the error would reach the web server: uWSGI then closes the
+    connection without an answer.
+    """
+    from webob.exc import HTTPException, HTTPServiceUnavailable
+
+    validate = guarded.process_request
+
+    def process_request(request: Any) -> Any:
+        try:
+            return validate(request)
+        except HTTPException:
+            raise
+        except Exception as error:
+            _log.exception("Keystone's answer cannot be used: %s", error)
+            raise HTTPServiceUnavailable(_UNAVAILABLE) from error
+
+    guarded.process_request = process_request
 
 
 def register(source: Any, given: Mapping[str, Any]) -> None:
