@@ -105,6 +105,14 @@ def test_a_named_file_must_exist(tmp_path):
         read(OS_PLACEMENT_CONFIG_DIR=str(tmp_path / "nowhere"))
 
 
+def test_a_file_that_cannot_be_read_is_named(tmp_path):
+    (tmp_path / "placement.conf").write_bytes(b"# caf\xe9\n")
+    with pytest.raises(ConfigurationUnusable, match=r"not UTF-8, of .*placement\.conf"):
+        read(OS_PLACEMENT_CONFIG_DIR=str(tmp_path))
+    with pytest.raises(ConfigurationUnusable, match="is a folder"):
+        config.load([f"--config-file={tmp_path}"])
+
+
 @pytest.mark.parametrize(
     ("url", "words"),
     [

@@ -126,6 +126,11 @@ def load(
         )
     except cfg.Error as error:
         raise ConfigurationUnusable(str(error)) from error
+    except UnicodeDecodeError as error:
+        named = " ".join([*(files or []), *arguments])
+        raise ConfigurationUnusable(f"a file is not UTF-8, of {named}: {error}") from error
+    except IsADirectoryError as error:
+        raise ConfigurationUnusable(f"{error.filename} is a folder, not a file") from error
     except FileNotFoundError as error:
         # oslo.config's wheels lack the templates that its --shell_completion reads.
         raise ConfigurationUnusable(

@@ -2,6 +2,7 @@
 """The errors of a lost database, and other errors."""
 
 from collections.abc import Callable
+from contextlib import closing
 
 import pytest
 import sqlalchemy
@@ -75,7 +76,28 @@ def test_a_reason_is_one_line():
 
 
 @pytest.mark.parametrize(
-    "url", ["nonsense", "mysql+pymysql+pymysql://host/ledger", "mysql+pymysql://host:port/ledger"]
+    "url",
+    [
+        "mysql+pymysql://host/ledger?no_such=1",
+        "mysql+pymysql://host/ledger?charset=no_such",
+        "mysql+pymysql://host/ledger?ssl_ca=/no/such",
+    ],
+)
+def test_parameters_that_the_driver_refuses_are_an_error_of_the_database(url):
+    with closing(Database(url)) as database, pytest.raises(availability.DatabaseError) as raised:
+        database.engine.connect()
+    assert "no" in availability.reason(raised.value)
+    assert not availability.is_away(raised.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "nonsense",
+        "mysql+pymysql+pymysql://host/ledger",
+        "mysql+pymysql://host:port/ledger",
+        "mysql+pymysql://host",
+    ],
 )
 def test_an_invalid_url_is_unusable(url):
     with pytest.raises(availability.UrlUnusable, match="cannot be used"):

@@ -158,6 +158,8 @@ def test_other_failures_are_not_tried_again(database: Database) -> None:
         ("postgresql+psycopg2://h/d", "postgresql+psycopg"),
         ("mysql://h/d", "mysql+pymysql"),
         ("mysql+pymysql://h/d", "mysql+pymysql"),
+        ("mariadb://h/d", "mysql+pymysql"),
+        ("mariadb+pymysql://h/d", "mysql+pymysql"),
         ("sqlite://", "sqlite"),
     ],
 )

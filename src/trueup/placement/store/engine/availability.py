@@ -33,7 +33,7 @@ class UrlUnusable(Exception):
 def open_database(url: str, options: DatabaseOptions) -> Database:
     """The database at a URL; it need not answer yet. Raises UrlUnusable."""
     try:
-        return Database(url, options)
+        database = Database(url, options)
     except ModuleNotFoundError as error:
         raise UrlUnusable(
             f"the driver '{error.name}' is not installed: pip install 'trueup[all]'"
@@ -41,6 +41,11 @@ def open_database(url: str, options: DatabaseOptions) -> Database:
     except (ArgumentError, NoSuchModuleError, ValueError) as error:
         # SQLAlchemy raises ValueError for a port that is no number, and for two drivers.
         raise UrlUnusable(f"the URL of the database cannot be used: {error}") from error
+    named = database.engine.url
+    # PostgreSQL has a default: the name of the account. A query may name a file of options.
+    if named.get_backend_name() == "mysql" and not named.database and not named.query:
+        raise UrlUnusable("the URL of the database cannot be used: it names only the server")
+    return database
 
 
 def open_existing(url: str, options: DatabaseOptions) -> Database:

@@ -258,6 +258,9 @@ def _with_installed_driver(url: URL) -> URL:
 
     mysqlclient is used where the URL names it and it is installed.
     """
+    if url.get_backend_name() == "mariadb":
+        # SQLAlchemy's other name for the same servers.
+        url = url.set(drivername=url.drivername.replace("mariadb", "mysql", 1))
     backend = url.get_backend_name()
     if url.drivername == "mysql+mysqldb" and importlib.util.find_spec(_MYSQLCLIENT):
         return url

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.engine import URL
 from sqlalchemy.engine.interfaces import IsolationLevel
-from sqlalchemy.exc import DisconnectionError
+from sqlalchemy.exc import ArgumentError, DisconnectionError
 
 from trueup.placement.store.engine.errors import (
     STANDBY,
@@ -167,9 +167,7 @@ def _bound_waiting(engine: Engine, options: DatabaseOptions) -> None:
     # mysqlclient refuses None.
     bounds = {} if silence is None else {"read_timeout": silence, "write_timeout": silence}
 
-    @event.listens_for(engine, "do_connect")
-    def connect(dialect: Any, _record: Any, arguments: Any, parameters: dict[str, Any]) -> Any:
-        parameters.setdefault("connect_timeout", options.connect_seconds)
+    def opened(dialect: Any, arguments: Any, parameters: dict[str, Any]) -> Any:
         if dialect.driver == "psycopg":
             kind = bounded_connection(dialect.loaded_dbapi, options.silence_seconds)
             return kind.connect(*arguments, **parameters)
@@ -180,6 +178,17 @@ def _bound_waiting(engine: Engine, options: DatabaseOptions) -> None:
         connection = dialect.connect(*arguments, **{**shorter, **parameters})
         connection._read_timeout = options.silence_seconds
         return connection
+
+    @event.listens_for(engine, "do_connect")
+    def connect(dialect: Any, _record: Any, arguments: Any, parameters: dict[str, Any]) -> Any:
+        parameters.setdefault("connect_timeout", options.connect_seconds)
+        try:
+            return opened(dialect, arguments, parameters)
+        except dialect.loaded_dbapi.Error:
+            raise
+        except Exception as error:
+            # A parameter that the driver does not know, a certificate that is not there.
+            raise ArgumentError(f"the parameters of the URL cannot be used: {error}") from error
 
 
 def _prepare_sqlite(engine: Engine, url: URL, options: DatabaseOptions) -> None:
