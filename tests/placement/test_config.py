@@ -135,6 +135,28 @@ def test_connection_parameters_are_added_to_the_url():
     assert dict(database.engine.url.query) == {"charset": "utf8", "e": "1"}
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "log_file = {tmp_path}",
+        "log_config_append = {tmp_path}/nowhere",
+        "default_log_levels = nonsense",
+    ],
+)
+def test_logging_that_cannot_be_set_up_is_refused(tmp_path, line):
+    text = f"[DEFAULT]\n{line.format(tmp_path=tmp_path)}\n"
+    file = write(tmp_path / "placement.conf", text)
+    with pytest.raises(ConfigurationUnusable, match="logging cannot be set up"):
+        config.set_up_logging(config.load([f"--config-file={file}"]))
+
+
+def test_a_dollar_in_a_password_is_explained(tmp_path):
+    text = "[placement_database]\nconnection = mysql+pymysql://u:a$b@host/name\n"
+    file = write(tmp_path / "placement.conf", text)
+    with pytest.raises(ConfigurationUnusable, match=r"write '\$\$' for a '\$'"):
+        read(f"--config-file={file}")
+
+
 def test_settings_for_upstreams_loggers_hold_for_ours(tmp_path):
     logs = tmp_path / "placement.log"
     write(

@@ -162,6 +162,11 @@ def read(source: cfg.ConfigOpts) -> Settings:
     """The values of all options. Raises ConfigurationUnusable for an invalid value."""
     try:
         return _settings_of(source)
+    except cfg.NoSuchOptError as error:
+        # All of ours are there, so a value names it, as $name.
+        raise ConfigurationUnusable(
+            f"{error}. In a value, write '$$' for a '$', as in a password"
+        ) from error
     except (cfg.Error, ValueError) as error:
         raise ConfigurationUnusable(str(error)) from error
 
@@ -210,8 +215,16 @@ def _named_url(settings: Settings) -> str:
 
 
 def set_up_logging(source: cfg.ConfigOpts) -> None:
-    """Set up logging by [DEFAULT]. Its settings for upstream's loggers apply to Trueup's."""
-    log.setup(source, _PROJECT)
+    """Set up logging by [DEFAULT]. Its settings for upstream's loggers apply to Trueup's.
+
+    Raises ConfigurationUnusable.
+    """
+    try:
+        log.setup(source, _PROJECT)
+    except (log.LogConfigError, OSError, RuntimeError, ValueError) as error:
+        raise ConfigurationUnusable(
+            f"logging cannot be set up as [DEFAULT] says: {error}"
+        ) from error
     request_log.install()
     logging.captureWarnings(True)
     # Deployments configure the logger 'placement', and silence all others.

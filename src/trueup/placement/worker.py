@@ -14,8 +14,8 @@ def init_application() -> app.PlacementApplication:
     not answer is no error. No connection is left open, so a server may fork afterwards.
     """
     source = config.load()
-    config.set_up_logging(source)
     try:
+        config.set_up_logging(source)
         return app.make_service(config.read(source), owns_process=True)
     except (config.ConfigurationUnusable, migrations.UnknownRevision) as error:
         raise config.ConfigurationUnusable(f"{config.files_of(source)}: {error}") from error
