@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test quick lint fix coverage changelog sdist wheel release databases differential races \
-	conformance gophercloud neighbours releases versions mutants fresh real real-short day packages site bench pictures clean
+	conformance gophercloud neighbours releases versions mutants fresh real real-short day tempest packages site bench pictures clean
 
 help:  ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -121,6 +121,14 @@ real-short: $(VENV)/.ready-test  ## the incidents of operators, and the swap, on
 day: $(VENV)/.ready-test  ## a long day on a real OpenStack, where all kinds of services die (TRUEUP_MINUTES, 120)
 	@tools/real-environments $(VENV)/real
 	@$(BIN)/pytest tests/real/test_a_long_day.py --day -q --disable-warnings --timeout 0 -s
+
+tempest: $(VENV)/.ready-test  ## Tempest on a real OpenStack, with our plugin, on both Placements (40 minutes)
+	@tools/real-environments $(VENV)/real
+	@$(BIN)/python -m venv $(VENV)/tempest
+	@$(VENV)/tempest/bin/pip install --quiet --disable-pip-version-check tempest packaging/tempest-plugin \
+		--constraint tests/real/constraints.txt
+	@$(BIN)/pytest tests/real/test_tempest.py --tempest -q --disable-warnings --timeout 0 \
+		--times=$(TIMES)-tempest.txt
 
 fresh: $(VENV)/.ready-test  ## on a machine in a folder where nothing was installed; as root
 	@$(BIN)/pytest tests/fresh --fresh -q --disable-warnings --timeout 3600

@@ -26,19 +26,21 @@ from tests.real.cloud.verified import Verified
 
 HERE = Path(__file__).parent
 LOGS_KEPT = ENVIRONMENTS / "logs"
+# These have a target of their own.
+OPTIONS = {"test_a_long_day.py": "--day", "test_tempest.py": "--tempest"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--real", action="store_true", help="start a real OpenStack for tests/real")
     parser.addoption("--day", action="store_true", help="let tests/real/test_a_long_day.py run")
+    parser.addoption("--tempest", action="store_true", help="let tests/real/test_tempest.py run")
     parser.addoption("--verified", type=Path, help="write what has passed to this page")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     if collection_path.parent != HERE or collection_path.suffix != ".py":
         return None
-    # The long day has a cloud of its own, and a target of its own.
-    option = "--day" if collection_path.name == "test_a_long_day.py" else "--real"
+    option = OPTIONS.get(collection_path.name, "--real")
     return None if config.getoption(option, default=False) else True
 
 

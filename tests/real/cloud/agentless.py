@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A mechanism driver for Neutron that binds every port at once, with no agent.
 
-It also answers for ports with an allocation, and allows rules of minimum bandwidth, so that Nova
-claims bandwidth for such ports. Only Neutron loads this module: `install` makes it known.
+It also answers for ports with an allocation, and allows rules of minimum bandwidth and packet rate,
+so that Nova claims both for such ports. Only Neutron loads this module: `install` makes it known.
 """
 
 from neutron_lib import constants
@@ -19,10 +19,14 @@ RULES = {
         qos_constants.MIN_KBPS: ANY_NUMBER,
         qos_constants.DIRECTION: {"type:values": constants.VALID_DIRECTIONS},
     },
+    qos_constants.RULE_TYPE_MINIMUM_PACKET_RATE: {
+        qos_constants.MIN_KPPS: ANY_NUMBER,
+        qos_constants.DIRECTION: {"type:values": [constants.ANY_DIRECTION]},
+    },
 }
 
 
-class BandwidthRules(base.DriverBase):
+class GuaranteeRules(base.DriverBase):
     def __init__(self):
         super().__init__(
             name="agentless",
@@ -35,7 +39,7 @@ class BandwidthRules(base.DriverBase):
 
 class AgentlessDriver(api.MechanismDriver):
     def initialize(self):
-        self.bandwidth_rules = BandwidthRules()
+        self.rules = GuaranteeRules()
 
     @property
     def connectivity(self):

@@ -116,7 +116,7 @@ def _neutron(site: Site) -> Sections:
     return {
         "DEFAULT": {
             "core_plugin": "ml2",
-            "service_plugins": "qos",
+            "service_plugins": "qos,router",
             "api_paste_config": site.configuration("neutron", "api-paste.ini"),
             "state_path": site.state("neutron"),
             "transport_url": site.messages("neutron"),
@@ -189,6 +189,6 @@ def nova_sections(site: Site, host: str, virtual_host: str) -> dict[str, Any]:
         "conductor": {"workers": 1},
         "placement": account(site, "placement") | {"valid_interfaces": "public"},
         "neutron": account(site, "neutron") | {"service_metadata_proxy": False},
-        "service_user": account(site, "nova") | {"send_service_user_token": False},
+        "service_user": account(site, "nova") | {"send_service_user_token": True},
         "glance": {"region_name": REGION, "valid_interfaces": "public", "num_retries": 1},
     } | authentication(site, "nova")

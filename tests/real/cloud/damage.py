@@ -3,7 +3,7 @@
 
 import contextlib
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from openstack.compute.v2.server import Server
 from openstack.network.v2.port import Port
@@ -12,6 +12,7 @@ from tests.real.cloud.catalog import BANDWIDTH_NETWORK, PHYSICAL_NETWORK
 from tests.real.cloud.openstack import Cloud, nova_manage
 
 EGRESS, INGRESS = "NET_BW_EGR_KILOBIT_PER_SEC", "NET_BW_IGR_KILOBIT_PER_SEC"
+PACKETS = "NET_PACKET_RATE_KILOPACKET_PER_SEC"
 
 
 def delete_by_sql(cloud: Cloud, server: Server) -> None:
@@ -87,20 +88,25 @@ def bandwidth_on(cloud: Cloud, host: str) -> str:
         return found[0].name
     agent = placement.create_resource_provider(name=f"{host}:agent", parent_provider_uuid=root.id)
     bridge = placement.create_resource_provider(name=name, parent_provider_uuid=agent.id)
-    traits = [f"CUSTOM_PHYSNET_{PHYSICAL_NETWORK.upper()}", "CUSTOM_VNIC_TYPE_NORMAL"]
-    for trait in traits:
+    card, wire = "CUSTOM_VNIC_TYPE_NORMAL", f"CUSTOM_PHYSNET_{PHYSICAL_NETWORK.upper()}"
+    for trait in (card, wire):
         placement.put(f"/traits/{trait}", microversion="1.6").raise_for_status()
-    path = f"/resource_providers/{bridge.id}"
-    for part, document in (
-        ("traits", {"traits": traits}),
-        ("inventories", {"inventories": {name: {"total": 10**6} for name in (EGRESS, INGRESS)}}),
-    ):
-        generation = placement.get(path, microversion="1.39").json()["generation"]
-        document |= {"resource_provider_generation": generation}
-        placement.put(f"{path}/{part}", json=document, microversion="1.39").raise_for_status()
+    _report(cloud, bridge.id, [card, wire], (EGRESS, INGRESS))
+    _report(cloud, agent.id, [card], (PACKETS,))
     # nova-compute has its providers in memory, and would fail for one that it does not know.
     cloud.restart_computes(host)
     return name
+
+
+def _report(cloud: Cloud, uuid: str, traits: list[str], classes: Iterable[str]) -> None:
+    placement, path = cloud.connection.placement, f"/resource_providers/{uuid}"
+    for part, value in (
+        ("traits", traits),
+        ("inventories", {name: {"total": 10**6} for name in classes}),
+    ):
+        generation = placement.get(path, microversion="1.39").json()["generation"]
+        document = {part: value, "resource_provider_generation": generation}
+        placement.put(f"{path}/{part}", json=document, microversion="1.39").raise_for_status()
 
 
 def port_with_bandwidth(cloud: Cloud) -> Port:

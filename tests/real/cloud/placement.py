@@ -6,7 +6,8 @@ Ours is started as docs/service/swap-in-place.md says, word by word: the page's 
 
 import contextlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from tests.real.cloud.balancer import Balancer
 from tests.real.cloud.processes import Processes, answers_http, run, wait_until
@@ -18,6 +19,14 @@ KINDS = ("upstream", "trueup")
 PAGE = REPOSITORY / "docs" / "service" / "swap-in-place.md"
 
 
+@dataclass(frozen=True)
+class Release:
+    """How another release of upstream's Placement is started on a port."""
+
+    command: Callable[[int], Sequence[object]]
+    variables: Mapping[str, str]
+
+
 class PlacementServices:
     """Which of the two serves, and how one takes over from the other."""
 
@@ -26,6 +35,8 @@ class PlacementServices:
         self._processes = processes
         self._balancer = balancer
         self.serving: str | None = None
+        # An older release of upstream's, in place of the one in our environment.
+        self.release: Release | None = None
 
     def swap_to(self, kind: str) -> None:
         """The other one serves until this one does. Requests under way are answered."""
@@ -42,7 +53,13 @@ class PlacementServices:
         name = _process(kind)
         port = self._site.ports[name]
         command = _trueup(self._site) if kind == "trueup" else _upstream(self._site)
-        self._processes.start(name, command, self._environment)
+        environment = self._environment
+        if kind == "upstream" and self.release is not None:
+            command, environment = (
+                self.release.command(port),
+                environment | dict(self.release.variables),
+            )
+        self._processes.start(name, command, environment)
         wait_until(lambda: answers_http(port), f"{name} answers")
         self._balancer.send_to(port)
         self.serving = kind
@@ -71,7 +88,7 @@ class PlacementServices:
         return run(command, self._environment).stdout
 
     @property
-    def _environment(self) -> Mapping[str, str]:
+    def _environment(self) -> dict[str, str]:
         folder = self._site.configuration("placement")
         return self._site.client_environment | {"OS_PLACEMENT_CONFIG_DIR": str(folder)}
 
@@ -80,11 +97,11 @@ def _process(kind: str) -> str:
     return f"placement-{kind}"
 
 
-def _upstream(site: Site) -> list[str]:
+def _upstream(site: Site) -> Sequence[object]:
     return uwsgi_command(site.ports["placement-upstream"], "placement.wsgi.api")
 
 
-def _trueup(site: Site) -> list[str]:
+def _trueup(site: Site) -> Sequence[object]:
     file = site.configuration("placement", "uwsgi.ini")
     address = f"{HOST}:{site.ports['placement-trueup']}"
     file.write_text(f"{documented_uwsgi_file()}\nhttp-socket = {address}\n")
