@@ -184,7 +184,7 @@ def nova_sections(site: Site, host: str, virtual_host: str) -> dict[str, Any]:
         "wsgi": {"api_paste_config": site.configuration("nova", "api-paste.ini")},
         "oslo_concurrency": {"lock_path": state / "locks"},
         "vnc": {"enabled": False},
-        "quota": {"driver": "nova.quota.NoopQuotaDriver"},
+        "quota": dict.fromkeys(("instances", "cores", "ram", "server_groups"), -1),
         "scheduler": {"workers": 1, "max_attempts": 3},
         "conductor": {"workers": 1},
         "placement": account(site, "placement") | {"valid_interfaces": "public"},

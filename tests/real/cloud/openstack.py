@@ -39,6 +39,10 @@ PRIMARY = ("--log-bin", "--server-id=1", "--binlog-format=ROW")
 DURABLE = ("--innodb-flush-log-at-trx-commit=2", "--innodb-doublewrite=1")
 
 
+# Older releases of Placement do not answer to the microversion of our connection.
+_PROVIDER = "SELECT uuid FROM resource_providers WHERE name = :name"
+
+
 @dataclass(frozen=True)
 class Cloud:
     """A running control plane."""
@@ -127,7 +131,7 @@ class Cloud:
         return sum(row[0] for row in self.sql(self.cell_of(host), statement, host=host))
 
     def _has_provider(self, host: str) -> bool:
-        return bool(list(self.connection.placement.resource_providers(name=host)))
+        return bool(self.sql("placement", _PROVIDER, name=host))
 
     def _allowed_up(self, host: str) -> bool:
         """Nova refuses it until the host has cleaned up after evacuations."""

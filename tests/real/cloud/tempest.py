@@ -26,6 +26,8 @@ TESTS = (
     r"|^tempest\.scenario\.test_network_qos_placement\."
     r"|^trueup_tempest_plugin\."
 )
+# The fake driver does not know how long its host is up.
+NOT_HERE = r"HypervisorAdminTestJSON\.test_get_hypervisor_uptime"
 # As many workers as cores; each audits after its classes.
 WORKERS = 2
 HOSTS, OTHER_CELL = ("compute1", "compute2"), "compute3"
@@ -40,10 +42,10 @@ class Workspace:
     environment: Mapping[str, str]
 
     def run(self, tests: str = TESTS) -> dict[str, str]:
-        """What became of each test and of each class: success, fail or skip."""
-        words = ("run", "--regex", tests, "--concurrency", str(WORKERS))
+        """What became of each test and of each class: success, failure or skip."""
+        words = ("--regex", tests, "--exclude-regex", NOT_HERE, "--concurrency", str(WORKERS))
         # It ends with 1 if a test fails, and says which.
-        self._program("tempest", *words, expected=(0, 1))
+        self._program("tempest", "run", *words, expected=(0, 1))
         return dict(self._results())
 
     def failures(self) -> str:
@@ -139,7 +141,10 @@ def _configuration(cloud: Cloud) -> Sections:
             "snapshot": False,
             "console_output": False,
         },
-        "network": {"public_network_id": networks[PUBLIC_NETWORK]},
+        "network": {
+            "public_network_id": networks[PUBLIC_NETWORK],
+            "floating_network_name": PUBLIC_NETWORK,
+        },
         "placement": {"max_microversion": "latest"},
         "network-feature-enabled": {
             "api_extensions": ",".join(extensions),

@@ -65,7 +65,7 @@ def lasting_faults(known: frozenset[Fault]) -> frozenset[Fault]:
 
 def _faults_of(document: Mapping[str, Any]) -> Iterator[Fault]:
     for one in document["findings"]:
-        yield Fault(one["defect"]["name"], _name(one), f"{one['title']} ({one['where']})")
+        yield Fault(one["defect"], _name(one), f"{one['title']} ({one['where']})")
     for one in document["unchecked"]:
         yield Fault("could not check", _name(one), one["reason"])
     for one in document["coverage"]:
