@@ -100,6 +100,13 @@ def test_a_given_value_that_makes_no_sense_is_refused():
         config.from_mapping({"placement_database": {"pool_timeout": "soon"}})
 
 
+def test_an_invalid_value_in_a_file_names_the_file_and_no_class_of_oslo_config(tmp_path):
+    path = write(tmp_path / "placement.conf", "[trueup]\nlock_wait_timeout = ten\n")
+    with pytest.raises(ConfigurationUnusable) as error:
+        config.read(config.load([f"--config-file={path}"], {}))
+    assert f"lock_wait_timeout in {path} is not valid" in str(error.value)
+
+
 def test_a_named_file_must_exist(tmp_path):
     with pytest.raises(ConfigurationUnusable, match="nowhere"):
         read(OS_PLACEMENT_CONFIG_DIR=str(tmp_path / "nowhere"))

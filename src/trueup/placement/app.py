@@ -174,6 +174,10 @@ def _guarded(api: Any, settings: Settings) -> Any:
             "auth_strategy = keystone needs the section [keystone_authtoken], with auth_type and "
             "the credentials of the service"
         ) from error
+    except keystone.CredentialsUnusable as error:
+        raise config.ConfigurationUnusable(
+            f"[{keystone.GROUP}] cannot be used, look at auth_type: {error}"
+        ) from error
 
 
 def _traced(api: Any, database: Database, settings: Settings) -> Any:

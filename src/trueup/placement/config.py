@@ -8,6 +8,7 @@ OpenStack's services.
 
 import logging
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -168,7 +169,9 @@ def read(source: cfg.ConfigOpts) -> Settings:
             f"{error}. In a value, write '$$' for a '$', as in a password"
         ) from error
     except (cfg.Error, ValueError) as error:
-        raise ConfigurationUnusable(str(error)) from error
+        # oslo.config writes the place of a value as Python shows the object.
+        text = re.sub(r" from LocationInfo\(.*?detail='(.*?)'\)", r" in \1", str(error))
+        raise ConfigurationUnusable(text) from error
 
 
 def open_database(settings: Settings) -> Database:

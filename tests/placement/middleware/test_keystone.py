@@ -14,7 +14,7 @@ from tests.deployment import keystone as sound_keystone
 from tests.placement.client import Client
 from trueup.lab.serving import serve
 from trueup.placement import config
-from trueup.placement.app import make_app
+from trueup.placement.app import make_app, make_service
 from trueup.placement.middleware import keystone
 
 
@@ -30,6 +30,23 @@ def test_an_unknown_kind_of_authentication_is_named():
     given = {keystone.GROUP: {"auth_type": "handshake"}}
     with pytest.raises(config.ConfigurationUnusable, match="handshake"):
         config.from_mapping(given)
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("auth_type = passwrod", "passwrod"),
+        ("auth_type = password", "auth_url"),
+    ],
+)
+def test_unusable_credentials_in_a_file_are_refused_in_one_line(tmp_path, option, words):
+    path = tmp_path / "placement.conf"
+    path.write_text(
+        f"[placement_database]\nconnection = sqlite://\n[keystone_authtoken]\n{option}\n"
+    )
+    settings = config.read(config.load([f"--config-file={path}"], {}))
+    with pytest.raises(config.ConfigurationUnusable, match=words):
+        make_service(settings)
 
 
 SERVICE = {

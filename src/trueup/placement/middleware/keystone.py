@@ -24,9 +24,16 @@ class NoCredentials(Exception):
     """The configuration has no credentials for validating tokens."""
 
 
+class CredentialsUnusable(Exception):
+    """The kind of authentication is not installed, or lacks an option that it needs."""
+
+
 def guard(api: Any, source: Any, open_paths: Collection[str]) -> Any:
-    """The application behind keystonemiddleware, except for these paths. Raises NoCredentials."""
-    from keystoneauth1 import loading
+    """The application behind keystonemiddleware, except for these paths.
+
+    Raises NoCredentials or CredentialsUnusable.
+    """
+    from keystoneauth1 import exceptions, loading
     from keystonemiddleware import auth_token
 
     loading.register_auth_conf_options(source, GROUP)
@@ -35,7 +42,10 @@ def guard(api: Any, source: Any, open_paths: Collection[str]) -> Any:
     for group, options in auth_token.list_opts():
         source.register_opts(options, group)
     source.set_default("http_connect_timeout", ANSWER_SECONDS, GROUP)
-    guarded = auth_token.AuthProtocol(api, {"oslo_config_config": source})
+    try:
+        guarded = auth_token.AuthProtocol(api, {"oslo_config_config": source})
+    except exceptions.AuthPluginException as error:
+        raise CredentialsUnusable(str(error)) from error
     _answer_whatever_keystone_says(guarded)
 
     def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
