@@ -99,7 +99,8 @@ neighbours: $(VENV)/.ready-test  ## Blazar, Cyborg and Watcher from their packag
 		--requirement tests/neighbours/requirements.txt --constraint tests/real/constraints.txt
 	@$(BIN)/pytest tests/neighbours --neighbours -q --disable-warnings --times=$(TIMES)-neighbours.txt
 
-releases: $(VENV)/.ready-test  ## each release of upstream's Placement swapped for ours and back (10 minutes)
+releases: $(VENV)/.ready-test  ## each release of upstream's Placement swapped for ours and back (30 minutes)
+	@tools/real-environments $(VENV)/real
 	@$(BIN)/pytest tests/releases --releases -q --disable-warnings --times=$(TIMES)-releases.txt
 
 versions: $(VENV)/.ready-test  ## with the oldest, the newest and OpenStack's versions of all libraries (hours)
@@ -122,7 +123,7 @@ day: $(VENV)/.ready-test  ## a long day on a real OpenStack, where all kinds of 
 	@tools/real-environments $(VENV)/real
 	@$(BIN)/pytest tests/real/test_a_long_day.py --day -q --disable-warnings --timeout 0 -s
 
-tempest: $(VENV)/.ready-test  ## Tempest on a real OpenStack, with our plugin, on both Placements (40 minutes)
+tempest: $(VENV)/.ready-test  ## Tempest on a real OpenStack, with our plugin, on both Placements (an hour)
 	@tools/real-environments $(VENV)/real
 	@$(BIN)/python -m venv $(VENV)/tempest
 	@$(VENV)/tempest/bin/pip install --quiet --disable-pip-version-check tempest packaging/tempest-plugin \
