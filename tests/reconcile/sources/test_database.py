@@ -3,6 +3,7 @@
 
 import contextlib
 import socket
+import sys
 import time
 from collections.abc import Iterable
 from datetime import timedelta
@@ -169,6 +170,12 @@ def test_a_server_that_freezes_between_two_statements_is_silent(kind, fresh_data
         assert silent.value.source == "a cell"
         assert str(relay.port) in silent.value.reason
         relay.thaw()
+
+
+def test_the_extra_of_a_missing_driver_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pymysql", None)
+    with pytest.raises(DatabaseUnusable, match=r"pip install 'trueup\[mysql\]'"):
+        Database("a cell", "mysql+pymysql://a@b/nova")
 
 
 @pytest.mark.parametrize("url", ["", "not a url", "nosuch://host/nova", "mysql+nosuch://host/nova"])

@@ -39,6 +39,7 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.pool import NullPool
 
+from trueup.libraries import driver_missing
 from trueup.reconcile.sources.errors import Cause, DatabaseUnusable, Unreachable
 from trueup.silence import bounded_connection, with_address
 
@@ -130,6 +131,8 @@ class Database:
         try:
             self._engine = _read_only_engine(_url(url, source), seconds)
             self.address = make_url(url).render_as_string(hide_password=True)
+        except ModuleNotFoundError as error:
+            raise DatabaseUnusable(source, driver_missing(error)) from error
         except (ImportError, NoSuchModuleError, ArgumentError, ValueError) as error:
             raise DatabaseUnusable(source, str(error)) from error
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The errors of a lost database, and other errors."""
 
+import re
+import sys
 from collections.abc import Callable
 from contextlib import closing
 
@@ -34,6 +36,26 @@ def failure(url: str, statement: str = "SELECT 1") -> Exception:
 )
 def test_a_server_that_does_not_listen_is_unavailable(url):
     assert availability.is_away(failure(url))
+
+
+@pytest.mark.parametrize(
+    ("url", "module", "command"),
+    [
+        ("mysql+pymysql://a@b/c", "pymysql", "pip install 'trueup[mysql]'"),
+        ("mysql+mysqldb://a@b/c", "pymysql", "pip install 'trueup[mysql]'"),
+        ("postgresql+psycopg2://a@b/c", "psycopg", "pip install 'trueup[postgresql]'"),
+    ],
+)
+def test_the_extra_of_a_missing_driver_is_named(url, module, command, monkeypatch):
+    monkeypatch.setattr("trueup.placement.store.engine.database._MYSQLCLIENT", "no_such_module")
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(availability.UrlUnusable, match=re.escape(command)):
+        availability.open_database(url, DatabaseOptions())
+
+
+def test_no_extra_is_named_for_a_driver_that_trueup_does_not_use():
+    with pytest.raises(availability.UrlUnusable, match=r"'cx_Oracle' is not installed$"):
+        availability.open_database("oracle+cx_oracle://host/name", DatabaseOptions())
 
 
 @pytest.mark.parametrize("kind", ["mariadb", "postgresql"])

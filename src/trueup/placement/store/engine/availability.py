@@ -8,6 +8,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.exc import SQLAlchemyError as DatabaseError
 from sqlalchemy.exc import TimeoutError as NoConnectionFree
 
+from trueup.libraries import driver_missing
 from trueup.placement.store.engine.database import Database
 from trueup.placement.store.engine.errors import DatabaseSilent, Meaning, meaning_of
 from trueup.placement.store.engine.sessions import ASKED, DatabaseOptions
@@ -35,9 +36,7 @@ def open_database(url: str, options: DatabaseOptions) -> Database:
     try:
         database = Database(url, options)
     except ModuleNotFoundError as error:
-        raise UrlUnusable(
-            f"the driver '{error.name}' is not installed: pip install 'trueup[all]'"
-        ) from error
+        raise UrlUnusable(driver_missing(error)) from error
     except (ArgumentError, NoSuchModuleError, ValueError) as error:
         # SQLAlchemy raises ValueError for a port that is no number, and for two drivers.
         raise UrlUnusable(f"the URL of the database cannot be used: {error}") from error
