@@ -9,6 +9,11 @@ from collections.abc import Generator
 from inspect import signature
 from typing import Any
 
+NOT_A_URL = (
+    "it is not DRIVER://USER:PASSWORD@HOST:PORT/DATABASE. "
+    "In a password, write %40 for @ and %25 for %"
+)
+
 
 def with_address(said: str, url: Any) -> str:
     """The driver's words, and the server's address where they lack it."""

@@ -125,6 +125,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path):
     [
         (None, r"no database is named. Set the option 'connection' in \[placement_database\]"),
         ("nonsense", "cannot be used"),
+        ("mysql+pymysql://a:p@ss:word@host/name", "cannot be used: [^']*, write %40 for @"),
         ("nosuchdatabase://host/name", "cannot be used"),
         ("mysql+nosuchdriver://host/name", "cannot be used"),
         ("oracle+cx_oracle://host/name", "driver 'cx_Oracle' is not installed"),

@@ -41,7 +41,7 @@ from sqlalchemy.pool import NullPool
 
 from trueup.libraries import driver_missing
 from trueup.reconcile.sources.errors import Cause, DatabaseUnusable, Unreachable
-from trueup.silence import bounded_connection, with_address
+from trueup.silence import NOT_A_URL, bounded_connection, with_address
 
 # The words of servers and drivers for causes that an operator can remove.
 _CAUSES = (
@@ -310,7 +310,7 @@ def _url(text: str, source: str) -> URL:
         url = make_url(text)
     except (ArgumentError, ValueError) as error:
         # SQLAlchemy raises ValueError for a port that is no number.
-        raise DatabaseUnusable(source, "its connection is not a database URL") from error
+        raise DatabaseUnusable(source, f"its connection cannot be used: {NOT_A_URL}") from error
     return url.set(drivername=_DRIVERS.get(url.drivername, url.drivername))
 
 

@@ -4,6 +4,7 @@
 from pathlib import Path
 
 from sqlalchemy import text
+from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.exc import SQLAlchemyError as DatabaseError
 from sqlalchemy.exc import TimeoutError as NoConnectionFree
@@ -12,7 +13,7 @@ from trueup.libraries import driver_missing
 from trueup.placement.store.engine.database import Database
 from trueup.placement.store.engine.errors import DatabaseSilent, Meaning, meaning_of
 from trueup.placement.store.engine.sessions import ASKED, DatabaseOptions
-from trueup.silence import with_address
+from trueup.silence import NOT_A_URL, with_address
 
 __all__ = [
     "DatabaseError",
@@ -34,11 +35,16 @@ class UrlUnusable(Exception):
 def open_database(url: str, options: DatabaseOptions) -> Database:
     """The database at a URL; it need not answer yet. Raises UrlUnusable."""
     try:
+        make_url(url)
+    except (ArgumentError, ValueError) as error:
+        # SAFETY: SQLAlchemy's words for a port that is no number show a part of the password.
+        raise UrlUnusable(f"the URL of the database cannot be used: {NOT_A_URL}") from error
+    try:
         database = Database(url, options)
     except ModuleNotFoundError as error:
         raise UrlUnusable(driver_missing(error)) from error
     except (ArgumentError, NoSuchModuleError, ValueError) as error:
-        # SQLAlchemy raises ValueError for a port that is no number, and for two drivers.
+        # SQLAlchemy raises ValueError for two drivers.
         raise UrlUnusable(f"the URL of the database cannot be used: {error}") from error
     named = database.engine.url
     # PostgreSQL has a default: the name of the account. A query may name a file of options.
