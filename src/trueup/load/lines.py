@@ -3,28 +3,28 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trueup.shadow.reads import read_of
 
-_FORMS = (
-    # Placement's request log; with a time if [trueup] log_request_time is set.
-    re.compile(
+_PLACEMENT, _APACHE, _UWSGI = "Placement", "Apache, nginx", "uWSGI"
+_FORMS = {
+    # Its request log; with a time if [trueup] log_request_time is set.
+    _PLACEMENT: re.compile(
         r'(?P<client>\S+) "(?P<method>[A-Z]+) (?P<url>\S+)" status: (?P<status>\d+) len: \S+ '
         r"microversion: \S+(?: time: (?P<seconds>[\d.]+))?"
     ),
-    # Apache and nginx. %D is microseconds, as Kolla has it after the size; $request_time seconds.
-    re.compile(
+    # %D is microseconds, as Kolla has it after the size; $request_time seconds.
+    _APACHE: re.compile(
         r'(?P<client>\S+) \S+ \S+ \[[^]]*\] "(?P<method>[A-Z]+) (?P<url>\S+) HTTP/[\d.]+" '
         r"(?P<status>\d{3}) (?:\d+|-)(?: (?P<microseconds>\d+)(?=\s|$))?"
         r'(?: "[^"]*" "[^"]*")?(?: (?:(?P<seconds>\d+\.\d+)|(?P<last>\d+)))?'
     ),
-    # uWSGI.
-    re.compile(
+    _UWSGI: re.compile(
         r"\] (?P<client>\S+) \(.*?\) \{.*?\} \[.*?\] (?P<method>[A-Z]+) (?P<url>\S+) => generated "
         r"\d+ bytes in (?P<milliseconds>\d+) msecs \(HTTP/[\d.]+ (?P<status>\d{3})\)"
     ),
-)
+}
 _UNITS = {"seconds": 1.0, "milliseconds": 1e-3, "microseconds": 1e-6, "last": 1e-6}
 
 
@@ -41,15 +41,39 @@ class Asked:
 
 
 def requests_in(lines: Iterable[str]) -> Iterator[Asked]:
-    """The requests to the API in a log; every other line is passed over."""
+    """The requests to the API in a log, summed up; every other line is passed over.
+
+    Where uWSGI's own lines go into Placement's log, each request has two lines. Those count that
+    say how long it took.
+    """
+    found: dict[str, dict[Asked, Asked]] = {form: {} for form in _FORMS}
     for line in lines:
-        match = next(filter(None, (form.search(line) for form in _FORMS)), None)
-        read = read_of(match["url"], None) if match else None
-        if match and read:
-            words = match.groupdict()
-            times = (float(words[name]) * _UNITS[name] for name in _UNITS if words.get(name))
-            client, method, status = match["client"], match["method"], match["status"]
-            yield Asked(client, method, read.route, status, seconds=next(times, None))
+        for form, pattern in _FORMS.items():
+            if match := pattern.search(line):
+                _add(found[form], match)
+                break
+    if found[_PLACEMENT] and found[_UWSGI]:
+        timed = all(one.seconds is not None for one in found[_PLACEMENT].values())
+        found[_UWSGI if timed else _PLACEMENT].clear()
+    for alike in found.values():
+        yield from alike.values()
+
+
+def _add(found: dict[Asked, Asked], match: re.Match[str]) -> None:
+    read = read_of(match["url"], None)
+    if not read:
+        return
+    words = match.groupdict()
+    times = (float(words[name]) * _UNITS[name] for name in _UNITS if words.get(name))
+    seconds = next(times, None)
+    kind = Asked(match["client"], match["method"], read.route, match["status"], 0)
+    before = found.get(kind, replace(kind, seconds=0.0))
+    known = before.seconds is not None and seconds is not None
+    found[kind] = replace(
+        before,
+        requests=before.requests + 1,
+        seconds=(before.seconds or 0.0) + (seconds or 0.0) if known else None,
+    )
 
 
 _SAMPLE = re.compile(
