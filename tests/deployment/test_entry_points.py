@@ -17,7 +17,10 @@ def promised() -> dict[str, str]:
     groups = {
         f"{name} {group}": points
         for name, project in projects.items()
-        for group, points in {"scripts": project["scripts"], **project["entry-points"]}.items()
+        for group, points in {
+            "scripts": project.get("scripts", {}),
+            **project["entry-points"],
+        }.items()
     }
     return {
         f"{group} {name}": target

@@ -2,6 +2,7 @@
 """The sources of the configuration, and their order."""
 
 import logging
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -143,6 +144,18 @@ def test_connection_parameters_are_added_to_the_url():
     assert dict(database.engine.url.query) == {"charset": "utf8", "e": "1"}
 
 
+@pytest.fixture
+def logging_kept() -> Iterator[None]:
+    """Whatever a test sets up, the next one has the logging of before."""
+    changed = [logging.getLogger(name) for name in (None, "placement", "trueup")]
+    before = [(one, one.handlers[:], one.level, one.parent) for one in changed]
+    yield
+    logging.captureWarnings(False)
+    for one, handlers, level, parent in before:
+        one.handlers[:], one.parent = handlers, parent
+        one.setLevel(level)
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -151,7 +164,7 @@ def test_connection_parameters_are_added_to_the_url():
         "default_log_levels = nonsense",
     ],
 )
-def test_logging_that_cannot_be_set_up_is_refused(tmp_path, line):
+def test_logging_that_cannot_be_set_up_is_refused(tmp_path, line, logging_kept):
     text = f"[DEFAULT]\n{line.format(tmp_path=tmp_path)}\n"
     file = write(tmp_path / "placement.conf", text)
     with pytest.raises(ConfigurationUnusable, match="logging cannot be set up"):
@@ -165,7 +178,7 @@ def test_a_dollar_in_a_password_is_explained(tmp_path):
         read(f"--config-file={file}")
 
 
-def test_settings_for_upstreams_loggers_hold_for_ours(tmp_path):
+def test_settings_for_upstreams_loggers_hold_for_ours(tmp_path, logging_kept):
     logs = tmp_path / "placement.log"
     write(
         tmp_path / "logging.conf",
@@ -175,15 +188,8 @@ def test_settings_for_upstreams_loggers_hold_for_ours(tmp_path):
         "[handler_file]\nclass = FileHandler\nformatter = plain\n"
         f"args = ('{logs}',)\n[formatter_plain]\nformat = %(levelname)s %(name)s %(message)s\n",
     )
-    root, ours = logging.getLogger(), logging.getLogger("trueup")
-    handlers, level, parent = root.handlers[:], root.level, ours.parent
-    try:
-        file = f"[DEFAULT]\nlog_config_append = {tmp_path / 'logging.conf'}\n"
-        path = write(tmp_path / "placement.conf", file)
-        config.set_up_logging(config.load([f"--config-file={path}"], {}))
-        logging.getLogger("trueup.placement.app").info("heard")
-        assert logs.read_text() == "INFO trueup.placement.app heard\n"
-    finally:
-        logging.captureWarnings(False)
-        root.handlers[:], ours.parent = handlers, parent
-        root.setLevel(level)
+    file = f"[DEFAULT]\nlog_config_append = {tmp_path / 'logging.conf'}\n"
+    path = write(tmp_path / "placement.conf", file)
+    config.set_up_logging(config.load([f"--config-file={path}"], {}))
+    logging.getLogger("trueup.placement.app").info("heard")
+    assert logs.read_text() == "INFO trueup.placement.app heard\n"

@@ -25,7 +25,9 @@ _INSTANCES = (
 _MIGRATIONS = "SELECT uuid, instance_uuid, status, source_compute, deleted FROM migrations"
 _MAPPINGS = (
     "SELECT m.instance_uuid, c.name FROM instance_mappings m"
-    " LEFT JOIN cell_mappings c ON c.id = m.cell_id WHERE NOT COALESCE(m.queued_for_delete, 0)"
+    # Of a deleted instance Nova keeps one that names a cell until its rows are archived.
+    " LEFT JOIN cell_mappings c ON c.id = m.cell_id"
+    " WHERE m.cell_id IS NULL OR NOT COALESCE(m.queued_for_delete, 0)"
 )
 _NODES = "SELECT host, uuid FROM compute_nodes WHERE deleted = 0"
 
