@@ -13,7 +13,7 @@ class Relay:
     def __init__(self, port: int):
         self._server_port = port
         self._lock = threading.Lock()
-        self._ends: list[socket.socket] = []
+        self._ends: set[socket.socket] = set()
         self._listener: socket.socket | None = None
         self._flows = threading.Event()
         self._flows.set()
@@ -66,9 +66,19 @@ class Relay:
                 client.close()
                 continue
             with self._lock:
-                self._ends += [client, server]
-            for source, target in ((client, server), (server, client)):
-                threading.Thread(target=self._carry, args=(source, target), daemon=True).start()
+                self._ends |= {client, server}
+            threading.Thread(target=self._serve, args=(client, server), daemon=True).start()
+
+    def _serve(self, client: socket.socket, server: socket.socket) -> None:
+        back = threading.Thread(target=self._carry, args=(server, client), daemon=True)
+        back.start()
+        self._carry(client, server)
+        back.join()
+        # A process that ran for two hours would have no file descriptor left.
+        with self._lock:
+            self._ends -= {client, server}
+        for end in (client, server):
+            end.close()
 
     def _carry(self, source: socket.socket, target: socket.socket) -> None:
         with contextlib.suppress(OSError):
