@@ -4,7 +4,7 @@
 import json
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,12 +12,14 @@ from tempest import config
 
 CONF = config.CONF
 BETWEEN_SECONDS = 2
+# An audit takes seconds; one that hangs would hang the run.
+LONGEST_SECONDS = 600
 # Exit codes: nothing, findings, the evidence is incomplete.
 JUDGED = (0, 3, 5)
 
 
 class AuditFailed(Exception):
-    """`trueup audit` could not judge anything; the text is what it said."""
+    """`trueup audit` could not judge the ledger; the text says why."""
 
 
 class LedgerIsWrong(AssertionError):
@@ -38,39 +40,87 @@ class Fault:
         return f"{self.what}: {self.subject}: {self.detail}"
 
 
-def faults() -> frozenset[Fault]:
+@dataclass(frozen=True)
+class Look:
+    """What one audit says."""
+
+    wrong: frozenset[Fault]
+    # Where something is silent, a fault that is not found may still be there.
+    silent: frozenset[Fault]
+
+
+def look() -> Look:
     """What is wrong now, or cannot be judged. AuditFailed where there is no answer at all."""
     # A deleted instance is nova-compute's for ten minutes; of a test it is to be gone sooner.
     words = [CONF.trueup.command, "audit", "-f", "json", "--grace", "0"]
     if CONF.trueup.nova_conf:
         words += ["--nova-conf", CONF.trueup.nova_conf]
     try:
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            words, capture_output=True, text=True, check=False, timeout=LONGEST_SECONDS
+        )
     except OSError as error:
         raise AuditFailed(f"[trueup] command = {CONF.trueup.command}: {error}") from error
+    except subprocess.TimeoutExpired as error:
+        raise AuditFailed(str(error)) from error
     if done.returncode not in JUDGED:
         raise AuditFailed(f"{' '.join(words)} ended with {done.returncode}:\n{done.stderr}")
-    return frozenset(_faults_of(json.loads(done.stdout)))
+    try:
+        document = json.loads(done.stdout)
+    except ValueError:
+        printed = f"{done.stdout}{done.stderr}"
+        raise AuditFailed(f"{' '.join(words)} printed no JSON:\n{printed}") from None
+    wrong, silent = frozenset(_wrong(document)), frozenset(_silent(document))
+    if not (document["complete"] or wrong or silent):
+        raise AuditFailed(f"{' '.join(words)} is incomplete, and does not say where.")
+    return Look(wrong, silent)
 
 
-def lasting_faults(known: frozenset[Fault]) -> frozenset[Fault]:
-    """What is wrong now and not known, and still is after [trueup] settle_seconds."""
+def lasting_faults(known: frozenset[Fault]) -> tuple[frozenset[Fault], frozenset[Fault]]:
+    """What is wrong, not known, and lasts for [trueup] settle_seconds; what known is still there.
+
+    AuditFailed if a source is silent for as long as that.
+    """
     until = time.monotonic() + CONF.trueup.settle_seconds
-    lasting = faults() - known
-    while lasting and time.monotonic() < until:
+    lasting: frozenset[Fault] | None = None
+    while True:
+        now = look()
+        if not now.silent:
+            new = now.wrong - known
+            lasting = new if lasting is None else _of_subjects(new, lasting)
+            if not lasting or time.monotonic() >= until:
+                return lasting, _of_subjects(known, now.wrong)
+        elif time.monotonic() >= until:
+            raise AuditFailed(in_lines(now.silent | (lasting or frozenset())))
         time.sleep(BETWEEN_SECONDS)
-        lasting &= faults()
-    return lasting
 
 
-def _faults_of(document: Mapping[str, Any]) -> Iterator[Fault]:
+def in_lines(faults: Iterable[Fault]) -> str:
+    return "\n".join(sorted(map(str, faults)))
+
+
+def _of_subjects(faults: frozenset[Fault], others: frozenset[Fault]) -> frozenset[Fault]:
+    """The faults of which the others tell as well: a defect may become another one meanwhile."""
+    subjects = {one.subject for one in others}
+    return frozenset(one for one in faults if one.subject in subjects)
+
+
+def _wrong(document: Mapping[str, Any]) -> Iterator[Fault]:
     for one in document["findings"]:
         yield Fault(one["defect"], _name(one), f"{one['title']} ({one['where']})")
     for one in document["unchecked"]:
         yield Fault("could not check", _name(one), one["reason"])
     for one in document["coverage"]:
-        if not one["answered"] and not one["unsupported"]:
+        if one["lost_rows"]:
+            yield Fault("could not read", one["source"], f"{one['lost_rows']} rows")
+
+
+def _silent(document: Mapping[str, Any]) -> Iterator[Fault]:
+    for one in document["coverage"]:
+        if not one["answered"]:
             yield Fault("did not answer", one["source"], one["reason"])
+        elif one["behind"]:
+            yield Fault("may be outdated", one["source"], one["behind"])
 
 
 def _name(one: Mapping[str, Any]) -> str:
