@@ -126,8 +126,9 @@ day: $(VENV)/.ready-test  ## a long day on a real OpenStack, where all kinds of 
 tempest: $(VENV)/.ready-test  ## Tempest on a real OpenStack, with our plugin, on both Placements (an hour)
 	@tools/real-environments $(VENV)/real
 	@$(BIN)/python -m venv $(VENV)/tempest
-	@$(VENV)/tempest/bin/pip install --quiet --disable-pip-version-check tempest packaging/tempest-plugin \
-		--constraint tests/real/constraints.txt
+	@$(VENV)/tempest/bin/pip install --quiet --disable-pip-version-check tempest==47.0.0 \
+		packaging/tempest-plugin --constraint tests/real/constraints.txt
+	@rm -rf packaging/tempest-plugin/build packaging/tempest-plugin/src/*.egg-info
 	@$(BIN)/pytest tests/real/test_tempest.py --tempest -q --disable-warnings --timeout 0 \
 		--times=$(TIMES)-tempest.txt
 
