@@ -9,7 +9,8 @@ from pathlib import Path
 from tests.servers.placement import REPOSITORY
 from tests.servers.skipping import skip_without
 
-# The newest point release of each series, its Python, its API, and what it still needs of others.
+# The newest point release of each series since Stein: its Python, the newest microversion of its
+# API, and which older packages it needs.
 _OLD = ("sqlalchemy<1.4", "oslo.db<9")
 _TWO = ("sqlalchemy<2", "oslo.db<15")
 RELEASES: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
