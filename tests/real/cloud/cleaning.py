@@ -30,7 +30,9 @@ def clean(cloud: Cloud) -> list[str]:
     servers = list(cloud.connection.compute.servers(all_projects=True))
     Tenant(cloud.connection).delete(*servers)
     for port in cloud.connection.network.ports():
-        cloud.connection.network.delete_port(port)
+        # Those of routers end with them.
+        if not port.device_owner.startswith("network:"):
+            cloud.connection.network.delete_port(port)
     return _still_held(cloud)
 
 

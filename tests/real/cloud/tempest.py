@@ -10,6 +10,7 @@ from pathlib import Path
 
 from openstack.connection import Connection
 from openstack.network.v2.network import Network
+from openstack.network.v2.subnet import Subnet
 
 from tests.real.cloud.catalog import IMAGE, PHYSICAL_NETWORK, SMALL, TINY
 from tests.real.cloud.configuration import Sections, as_text
@@ -83,8 +84,14 @@ def workspace_for(cloud: Cloud, folder: Path) -> Workspace:
 def prepare(cloud: Cloud) -> None:
     """What Tempest expects to find: networks, a second image, bandwidth, and one cell."""
     connection = cloud.connection
-    shared = connection.network.create_network(name=SHARED_NETWORK, is_shared=True)
-    _subnet(connection, shared, "10.79.0.0/16")
+    network = connection.network
+    shared = network.create_network(name=SHARED_NETWORK, is_shared=True)
+    inside = _subnet(connection, shared, "10.79.0.0/16")
+    public = network.create_network(name=PUBLIC_NETWORK, is_router_external=True)
+    _subnet(connection, public, "10.80.0.0/16")
+    # Floating addresses lead to servers of the shared network.
+    router = network.create_router(external_gateway_info={"network_id": public.id})
+    network.add_interface_to_router(router, subnet_id=inside.id)
     connection.image.create_image(
         name="alternative",
         data=b"not read by anybody",
@@ -93,8 +100,6 @@ def prepare(cloud: Cloud) -> None:
         visibility="public",
         validate_checksum=False,
     )
-    public = connection.network.create_network(name=PUBLIC_NETWORK, is_router_external=True)
-    _subnet(connection, public, "10.80.0.0/16")
     # Tempest takes any two hosts for ones between which a server can move.
     [service] = connection.compute.services(host=OTHER_CELL, binary="nova-compute")
     connection.compute.disable_service(service)
@@ -102,8 +107,8 @@ def prepare(cloud: Cloud) -> None:
         bandwidth_on(cloud, host)
 
 
-def _subnet(connection: Connection, network: Network, cidr: str) -> None:
-    connection.network.create_subnet(
+def _subnet(connection: Connection, network: Network, cidr: str) -> Subnet:
+    return connection.network.create_subnet(
         network_id=network.id, ip_version=4, cidr=cidr, is_dhcp_enabled=False
     )
 
