@@ -19,10 +19,13 @@ def test_a_connection_that_has_ended_keeps_no_file_open():
         threading.Thread(target=greet, args=(server,), daemon=True).start()
         with relay_to(server.getsockname()[1]) as relay:
             before = open_files()
-            for _ in range(20):
-                with socket.create_connection(("127.0.0.1", relay.port)) as client:
-                    assert client.recv(9) == b"hello"
+            assert [greeting_over(relay.port) for _ in range(20)] == [b"hello"] * 20
             assert poll(lambda: open_files() <= before, 30)
+
+
+def greeting_over(port: int) -> bytes:
+    with socket.create_connection(("127.0.0.1", port)) as client:
+        return client.recv(9)
 
 
 def greet(server: socket.socket) -> None:
