@@ -183,7 +183,7 @@ def test_the_plan_is_larger_than_the_limit(cloud, plan_file):
         ("", ("no option 'connection' in [api_database]",)),
         ("[api_database]\nconnection = {api}\n", ("no option 'auth_type' in [placement]",)),
         ("[api_database]\nconnection = not a url\n[placement]\nauth_type = none\n",
-         ("not a database URL",)),
+         ("it is not DRIVER://",)),
         ("[api_database]\nconnection = nosuch://host/nova\n[placement]\nauth_type = none\n"
          "endpoint = http://127.0.0.1:1\n", ("Nova's API database cannot be opened",)),
         ("[api_database]\nconnection = {api}\n[placement]\nauth_type = nosuch\n",
