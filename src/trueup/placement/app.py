@@ -175,9 +175,7 @@ def _guarded(api: Any, settings: Settings) -> Any:
             "the credentials of the service"
         ) from error
     except keystone.CredentialsUnusable as error:
-        raise config.ConfigurationUnusable(
-            f"[{keystone.GROUP}] cannot be used, look at auth_type: {error}"
-        ) from error
+        raise config.ConfigurationUnusable(str(error)) from error
 
 
 def _traced(api: Any, database: Database, settings: Settings) -> Any:

@@ -96,8 +96,8 @@ def from_mapping(given: Mapping[str, Mapping[str, Any]] | None) -> Settings:
     if given and keystone.GROUP in given:
         try:
             keystone.register(source, given[keystone.GROUP])
-        except keystone.UnknownAuthType as error:
-            raise ConfigurationUnusable(f"auth_type '{error}' is not installed") from error
+        except keystone.CredentialsUnusable as error:
+            raise ConfigurationUnusable(str(error)) from error
     for group, options in (given or {}).items():
         for name, value in options.items():
             _override(source, group, name, value)

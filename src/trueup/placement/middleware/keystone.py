@@ -16,16 +16,15 @@ _UNAVAILABLE = "The Keystone service is temporarily unavailable."
 _log = logging.getLogger(__name__)
 
 
-class UnknownAuthType(Exception):
-    """No authentication plugin of this name is installed."""
-
-
 class NoCredentials(Exception):
     """The configuration has no credentials for validating tokens."""
 
 
 class CredentialsUnusable(Exception):
     """The kind of authentication is not installed, or lacks an option that it needs."""
+
+    def __str__(self) -> str:
+        return f"[{GROUP}] cannot be used, look at auth_type: {self.args[0]}"
 
 
 def guard(api: Any, source: Any, open_paths: Collection[str]) -> Any:
@@ -45,7 +44,7 @@ def guard(api: Any, source: Any, open_paths: Collection[str]) -> Any:
     try:
         guarded = auth_token.AuthProtocol(api, {"oslo_config_config": source})
     except exceptions.AuthPluginException as error:
-        raise CredentialsUnusable(str(error)) from error
+        raise CredentialsUnusable(error) from error
     _answer_whatever_keystone_says(guarded)
 
     def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
@@ -82,7 +81,7 @@ def register(source: Any, given: Mapping[str, Any]) -> None:
     """Register the options of the middleware and of its authentication plugin.
 
     The middleware registers them itself for files; options from a mapping need it earlier.
-    Raises UnknownAuthType.
+    Raises CredentialsUnusable.
     """
     from keystoneauth1 import exceptions, loading
     from keystonemiddleware import auth_token
@@ -95,5 +94,5 @@ def register(source: Any, given: Mapping[str, Any]) -> None:
     try:
         options = loading.get_auth_plugin_conf_options(auth_type)
     except exceptions.NoMatchingPlugin as error:
-        raise UnknownAuthType(auth_type) from error
+        raise CredentialsUnusable(error) from error
     source.register_opts(options, GROUP)
