@@ -4,7 +4,8 @@
 from oslo_log import log
 from tempest import config, test
 
-from trueup_tempest_plugin.ledger import Fault, LedgerIsWrong, in_lines, lasting_faults
+from trueup_tempest_plugin.ledger import Fault, LedgerIsWrong, in_lines
+from trueup_tempest_plugin.options import auditor
 
 CONF = config.CONF
 LOG = log.getLogger(__name__)
@@ -19,14 +20,14 @@ class Audits:
     def before(self) -> None:
         """Before the first class: what is wrong already is no fault of any."""
         if self._known is None:
-            self._known, _ = lasting_faults(frozenset())
+            self._known, _ = auditor().lasting_faults(frozenset())
             if self._known:
                 lines = in_lines(self._known)
                 LOG.warning("Wrong before the first class of this worker:\n%s", lines)
 
     def after(self, name: str) -> None:
         """LedgerIsWrong if something is wrong that was not before; it is told once."""
-        new, still = lasting_faults(self._known or frozenset())
+        new, still = auditor().lasting_faults(self._known or frozenset())
         self._known = still | new
         if new:
             raise LedgerIsWrong(

@@ -8,9 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tempest import config
-
-CONF = config.CONF
 BETWEEN_SECONDS = 2
 # An audit takes seconds; one that hangs would hang the run.
 LONGEST_SECONDS = 600
@@ -49,50 +46,57 @@ class Look:
     silent: frozenset[Fault]
 
 
-def look() -> Look:
-    """What is wrong now, or cannot be judged. AuditFailed where there is no answer at all."""
-    # A deleted instance is nova-compute's for ten minutes; of a test it is to be gone sooner.
-    words = [CONF.trueup.command, "audit", "-f", "json", "--grace", "0"]
-    if CONF.trueup.nova_conf:
-        words += ["--nova-conf", CONF.trueup.nova_conf]
-    try:
-        done = subprocess.run(
-            words, capture_output=True, text=True, check=False, timeout=LONGEST_SECONDS
-        )
-    except OSError as error:
-        raise AuditFailed(f"[trueup] command = {CONF.trueup.command}: {error}") from error
-    except subprocess.TimeoutExpired as error:
-        raise AuditFailed(str(error)) from error
-    if done.returncode not in JUDGED:
-        raise AuditFailed(f"{' '.join(words)} ended with {done.returncode}:\n{done.stderr}")
-    try:
-        document = json.loads(done.stdout)
-    except ValueError:
-        printed = f"{done.stdout}{done.stderr}"
-        raise AuditFailed(f"{' '.join(words)} printed no JSON:\n{printed}") from None
-    wrong, silent = frozenset(_wrong(document)), frozenset(_silent(document))
-    if not (document["complete"] or wrong or silent):
-        raise AuditFailed(f"{' '.join(words)} is incomplete, and does not say where.")
-    return Look(wrong, silent)
+@dataclass(frozen=True)
+class Auditor:
+    """`trueup audit`, as the section [trueup] of tempest.conf describes it."""
 
+    command: str
+    nova_conf: str | None
+    settle_seconds: float
 
-def lasting_faults(known: frozenset[Fault]) -> tuple[frozenset[Fault], frozenset[Fault]]:
-    """What is wrong, not known, and lasts for [trueup] settle_seconds; what known is still there.
+    def lasting_faults(self, known: frozenset[Fault]) -> tuple[frozenset[Fault], frozenset[Fault]]:
+        """What is wrong, not known, and lasts for settle_seconds; what known is still there.
 
-    AuditFailed if a source is silent for as long as that.
-    """
-    until = time.monotonic() + CONF.trueup.settle_seconds
-    lasting: frozenset[Fault] | None = None
-    while True:
-        now = look()
-        if not now.silent:
-            new = now.wrong - known
-            lasting = new if lasting is None else _of_subjects(new, lasting)
-            if not lasting or time.monotonic() >= until:
-                return lasting, _of_subjects(known, now.wrong)
-        elif time.monotonic() >= until:
-            raise AuditFailed(in_lines(now.silent | (lasting or frozenset())))
-        time.sleep(BETWEEN_SECONDS)
+        AuditFailed if a source is silent for as long as that.
+        """
+        until = time.monotonic() + self.settle_seconds
+        lasting: frozenset[Fault] | None = None
+        while True:
+            now = self.look()
+            if not now.silent:
+                new = now.wrong - known
+                lasting = new if lasting is None else _of_subjects(new, lasting)
+                if not lasting or time.monotonic() >= until:
+                    return lasting, _of_subjects(known, now.wrong)
+            elif time.monotonic() >= until:
+                raise AuditFailed(in_lines(now.silent | (lasting or frozenset())))
+            time.sleep(BETWEEN_SECONDS)
+
+    def look(self) -> Look:
+        """What is wrong now, or cannot be judged. AuditFailed where there is no answer at all."""
+        # A deleted instance is nova-compute's for ten minutes; of a test it is to be gone sooner.
+        words = [self.command, "audit", "-f", "json", "--grace", "0"]
+        if self.nova_conf:
+            words += ["--nova-conf", self.nova_conf]
+        try:
+            done = subprocess.run(
+                words, capture_output=True, text=True, check=False, timeout=LONGEST_SECONDS
+            )
+        except OSError as error:
+            raise AuditFailed(f"[trueup] command = {self.command}: {error}") from error
+        except subprocess.TimeoutExpired as error:
+            raise AuditFailed(str(error)) from error
+        if done.returncode not in JUDGED:
+            raise AuditFailed(f"{' '.join(words)} ended with {done.returncode}:\n{done.stderr}")
+        try:
+            document = json.loads(done.stdout)
+        except ValueError:
+            printed = f"{done.stdout}{done.stderr}"
+            raise AuditFailed(f"{' '.join(words)} printed no JSON:\n{printed}") from None
+        wrong, silent = frozenset(_wrong(document)), frozenset(_silent(document))
+        if not (document["complete"] or wrong or silent):
+            raise AuditFailed(f"{' '.join(words)} is incomplete, and does not say where.")
+        return Look(wrong, silent)
 
 
 def in_lines(faults: Iterable[Fault]) -> str:

@@ -2,6 +2,9 @@
 """The section [trueup] of tempest.conf."""
 
 from oslo_config import cfg
+from tempest import config
+
+from trueup_tempest_plugin.ledger import Auditor
 
 GROUP = cfg.OptGroup("trueup", title="Audits of Placement's ledger by Trueup")
 OPTIONS = [
@@ -29,3 +32,9 @@ OPTIONS = [
         "after a test has ended, and other workers have tests under way.",
     ),
 ]
+
+
+def auditor() -> Auditor:
+    """As the section says."""
+    own = config.CONF.trueup
+    return Auditor(own.command, own.nova_conf, own.settle_seconds)

@@ -4,7 +4,8 @@
 from tempest import test
 from tempest.lib import decorators
 
-from trueup_tempest_plugin.ledger import in_lines, lasting_faults
+from trueup_tempest_plugin.ledger import in_lines
+from trueup_tempest_plugin.options import auditor
 
 
 class LedgerTest(test.BaseTestCase):
@@ -13,5 +14,5 @@ class LedgerTest(test.BaseTestCase):
     @decorators.idempotent_id("5f6d8b1c-7f0e-4f0b-9c0e-3a1d0a0b7c55")
     def test_nothing_is_wrong(self) -> None:
         """Trueup finds nothing, and could judge everything."""
-        wrong, _ = lasting_faults(frozenset())
+        wrong, _ = auditor().lasting_faults(frozenset())
         assert not wrong, in_lines(wrong)
