@@ -169,11 +169,6 @@ def make_embedded_service(
 def _guarded(api: Any, settings: Settings) -> Any:
     try:
         return keystone.guard(api, settings.source, OPEN_PATHS)
-    except keystone.NoCredentials as error:
-        raise config.ConfigurationUnusable(
-            "auth_strategy = keystone needs the section [keystone_authtoken], with auth_type and "
-            "the credentials of the service"
-        ) from error
     except keystone.CredentialsUnusable as error:
         raise config.ConfigurationUnusable(str(error)) from error
 

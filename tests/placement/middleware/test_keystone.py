@@ -37,6 +37,7 @@ def test_an_unknown_kind_of_authentication_is_named():
     [
         ("auth_type = passwrod", "passwrod"),
         ("auth_type = password", "auth_url"),
+        ("auth_section = servcie", r"needs the section \[servcie\], with auth_type"),
     ],
 )
 def test_unusable_credentials_in_a_file_are_refused_in_one_line(tmp_path, option, words):
@@ -47,6 +48,23 @@ def test_unusable_credentials_in_a_file_are_refused_in_one_line(tmp_path, option
     settings = config.read(config.load([f"--config-file={path}"], {}))
     with pytest.raises(config.ConfigurationUnusable, match=words):
         make_service(settings)
+
+
+def test_the_credentials_may_be_in_a_section_of_their_own(tmp_path, fresh_database):
+    """As where several services of a host share them; upstream takes that too."""
+    url = fresh_database("sqlite")
+    with serve(sound_keystone.answer) as auth_url:
+        path = tmp_path / "placement.conf"
+        shared = "".join(f"{name} = {value}\n" for name, value in SERVICE.items())
+        path.write_text(
+            f"[placement_database]\nconnection = {url}\nsync_on_startup = true\n"
+            "[keystone_authtoken]\nauth_section = shared\n"
+            f"[shared]\nauth_url = {auth_url}\n{shared}"
+        )
+        application = make_service(config.read(config.load([f"--config-file={path}"], {})))
+        client = Client(application, headers={"x-auth-token": "operator"})
+        with contextlib.closing(application):
+            assert client.get("/resource_providers").status == 200
 
 
 SERVICE = {

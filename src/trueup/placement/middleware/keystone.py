@@ -16,35 +16,33 @@ _UNAVAILABLE = "The Keystone service is temporarily unavailable."
 _log = logging.getLogger(__name__)
 
 
-class NoCredentials(Exception):
-    """The configuration has no credentials for validating tokens."""
-
-
 class CredentialsUnusable(Exception):
-    """The kind of authentication is not installed, or lacks an option that it needs."""
-
-    def __str__(self) -> str:
-        return f"[{GROUP}] cannot be used, look at auth_type: {self.args[0]}"
+    """No kind of authentication is chosen, it is not installed, or it lacks an option it needs."""
 
 
 def guard(api: Any, source: Any, open_paths: Collection[str]) -> Any:
     """The application behind keystonemiddleware, except for these paths.
 
-    Raises NoCredentials or CredentialsUnusable.
+    Raises CredentialsUnusable.
     """
     from keystoneauth1 import exceptions, loading
     from keystonemiddleware import auth_token
 
     loading.register_auth_conf_options(source, GROUP)
-    if not (source[GROUP].auth_type or source[GROUP].auth_section):
-        raise NoCredentials
+    # auth_type is now an option of the section that auth_section names.
+    section = source[GROUP].auth_section or GROUP
+    if not source[section].auth_type:
+        raise CredentialsUnusable(
+            f"auth_strategy = keystone needs the section [{section}], with auth_type and the "
+            "credentials of the service"
+        )
     for group, options in auth_token.list_opts():
         source.register_opts(options, group)
     source.set_default("http_connect_timeout", ANSWER_SECONDS, GROUP)
     try:
         guarded = auth_token.AuthProtocol(api, {"oslo_config_config": source})
     except exceptions.AuthPluginException as error:
-        raise CredentialsUnusable(error) from error
+        raise _unusable(section, error) from error
     _answer_whatever_keystone_says(guarded)
 
     def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
@@ -94,5 +92,9 @@ def register(source: Any, given: Mapping[str, Any]) -> None:
     try:
         options = loading.get_auth_plugin_conf_options(auth_type)
     except exceptions.NoMatchingPlugin as error:
-        raise CredentialsUnusable(error) from error
+        raise _unusable(GROUP, error) from error
     source.register_opts(options, GROUP)
+
+
+def _unusable(section: str, error: Exception) -> CredentialsUnusable:
+    return CredentialsUnusable(f"[{section}] cannot be used, look at auth_type: {error}")
