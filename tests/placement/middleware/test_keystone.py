@@ -37,6 +37,15 @@ def test_an_unknown_kind_of_authentication_is_named():
     [
         ("auth_type = passwrod", "passwrod"),
         ("auth_type = password", "auth_url"),
+        (
+            "auth_type = password\nauth_url = http://127.0.0.1:1\n"
+            "memcache_security_strategy = ENCRYPT",
+            "memcache_secret_key must be defined",
+        ),
+        (
+            "auth_type = password\nauth_url = http://127.0.0.1:1\nauth_version = three",
+            "Invalid version specified: three",
+        ),
         ("auth_section = servcie", r"needs the section \[servcie\], with auth_type"),
     ],
 )

@@ -17,7 +17,7 @@ _log = logging.getLogger(__name__)
 
 
 class CredentialsUnusable(Exception):
-    """No kind of authentication is chosen, it is not installed, or it lacks an option it needs."""
+    """An option is missing, or has a value that cannot be used; the text says which."""
 
 
 def guard(api: Any, source: Any, open_paths: Collection[str]) -> Any:
@@ -27,6 +27,7 @@ def guard(api: Any, source: Any, open_paths: Collection[str]) -> Any:
     """
     from keystoneauth1 import exceptions, loading
     from keystonemiddleware import auth_token
+    from keystonemiddleware.exceptions import ConfigurationError
 
     loading.register_auth_conf_options(source, GROUP)
     # auth_type is now an option of the section that auth_section names.
@@ -43,6 +44,9 @@ def guard(api: Any, source: Any, open_paths: Collection[str]) -> Any:
         guarded = auth_token.AuthProtocol(api, {"oslo_config_config": source})
     except exceptions.AuthPluginException as error:
         raise _unusable(section, error) from error
+    # keystoneauth raises a TypeError for an auth_version that is none.
+    except (ConfigurationError, TypeError) as error:
+        raise CredentialsUnusable(f"[{GROUP}] cannot be used: {error}") from error
     _answer_whatever_keystone_says(guarded)
 
     def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
