@@ -170,8 +170,8 @@ class Trueup(App):
         They are found anywhere in a command line. They have to be written out, because an
         abbreviation may be an option of the command: `trueup page --log` is not `--log-file`.
         """
-        in_full = {"argparse_kwargs": {"allow_abbrev": False}}
-        parser = super().build_option_parser(*arguments, **options, **in_full)
+        options["argparse_kwargs"] = {"allow_abbrev": False}
+        parser = super().build_option_parser(*arguments, **options)
         for action in parser._actions:
             if "--quiet" in action.option_strings:
                 action.const = QUIET

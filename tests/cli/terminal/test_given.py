@@ -69,8 +69,9 @@ def test_a_plan_is_of_what_the_audit_was_of(elsewhere, small, tmp_path):
     judged = ("--acknowledged", "known.toml", "--grace", 700, "--stuck-after", 9000)
     selected = ("--consumer", one, "--consumer", muted)
     mute = ("--mute", f"orphaned-allocation:{muted}", "--for", "7d", "--reason", "known")
-    ran = trueup("audit", *elsewhere[:2], *selected, *judged, *mute)
+    ran = trueup("audit", *elsewhere[:2], *selected, *judged, *mute, "-f", "json")
     plan = pasted(ran.err, "Next")
+    assert [shlex.split(row["command"])[1:] for row in ran.json()["next"]] == [plan]
     assert plan[3:] == [*map(str, (*selected, *judged, *elsewhere[:2]))]
     only = ("--interval", 0.01, "--only", "missing-allocation", "--only-adds")
     ran = trueup(*plan[:1], *plan[3:], *only, "-f", "json")

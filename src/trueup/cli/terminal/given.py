@@ -25,7 +25,14 @@ _NEEDED = {
     "trueup apply": ("state_dir", "limit", "max_age", "require_approval", "policy", *_CLOUD),
     # SAFETY: without them it plans for what the operator has acknowledged or not selected.
     "trueup plan": (
-        "first", "interval", "only", "direction", "policy", *_SELECTED, *_JUDGED, *_CLOUD,
+        "first",
+        "interval",
+        "only",
+        "direction",
+        "policy",
+        *_SELECTED,
+        *_JUDGED,
+        *_CLOUD,
     ),
     "trueup explain": (*_JUDGED, *_CLOUD),
 }
