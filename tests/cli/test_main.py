@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.running import trueup
 from trueup.cli.commands import defects
-from trueup.cli.main import COMMANDS, Commands, main
+from trueup.cli.main import COMMANDS, Commands, Trueup, main
 
 
 @pytest.fixture(autouse=True)
@@ -88,6 +88,17 @@ def test_an_unknown_option_before_the_command_is_a_matter_of_usage():
     ran = trueup("--nosuch", "audit")
     assert (ran.code, ran.out) == (2, "")
     assert "trueup itself has no option --nosuch. Options of a command come after" in ran.err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_option_of_a_command_is_not_taken_for_one_of_the_program(command):
+    program = Trueup()
+    ours = set(program.parser._option_string_actions)
+    found, _, _ = program.command_manager.find_command(command.split())
+    parser = found(program, program.parser).get_parser(f"trueup {command}")
+    for option in set(parser._option_string_actions) - ours:
+        _, rest = program.parser.parse_known_args([option, "x"])
+        assert rest == [option, "x"]
 
 
 def test_an_unknown_column_is_a_matter_of_usage():

@@ -50,6 +50,14 @@ def test_a_name_that_nothing_knows_is_one_line(nova_conf, option, kind):
     assert f"neither Nova nor Placement has the {kind} 'nowhere'" in ran.err
 
 
+def test_where_a_uuid_is_wanted_a_name_is_told_how_to_find_it(small, nova_conf):
+    sql = "SELECT display_name FROM instances WHERE deleted = 0 LIMIT 1"
+    name = small.sql("nova_cell1", sql)[0]["display_name"]
+    ran = trueup("audit", "--instance", name)
+    assert (ran.code, "An option takes the uuid of an instance" in ran.err) == (2, True)
+    assert trueup("explain", "instance", name).code in {0, 3}
+
+
 def test_a_name_that_is_nearly_right_is_told(small, nova_conf):
     ran = trueup("audit", "--cell", "cel1")
     assert (ran.code, "Did you mean cell1" in ran.err) == (2, True)

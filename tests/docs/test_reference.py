@@ -18,6 +18,8 @@ OF_EVERY_COMMAND = {
     "--print-empty", "--sort-column", "--sort-ascending", "--sort-descending",
 }  # fmt: skip
 
+IN_A_SENTENCE = re.compile(r"`trueup ([a-z][^`]*)`")
+
 
 def options_of(name: str) -> set[str]:
     command, _, _ = Commands("trueup").find_command([name])
@@ -48,6 +50,16 @@ def test_no_option_is_invented():
     known = set.union(*(options_of(name) for name in COMMANDS)) | OF_EVERY_COMMAND
     page = (ROOT / "docs" / "commands.md").read_text()
     assert set(re.findall(r"`(--[a-z-]+)", page)) <= known
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_no_command_in_a_sentence_has_an_option_of_another(path):
+    for words in map(str.split, IN_A_SENTENCE.findall(PAGES[path])):
+        name = next((name for name in (" ".join(words[:2]), words[0]) if name in COMMANDS), None)
+        # What follows `nova-manage` are the words of Nova's program.
+        if name and name != "nova-manage":
+            used = {option for option in words if option.startswith("--")}
+            assert used <= options_of(name) | OF_EVERY_COMMAND, words
 
 
 @pytest.mark.parametrize("code", ExitCode)

@@ -73,7 +73,7 @@ def binding(one: Binding) -> str:
 
 
 def bindings(binds: Mapping[Binding, int]) -> str:
-    """`VCPU on 3 hosts, disabled 1`: the most frequent first."""
+    """`VCPU: 3 hosts`, a line for each: the most frequent first."""
     ranked = sorted(binds.items(), key=lambda item: (-item[1], item[0]))
     return "\n".join(f"{binding(bind)}: {counted(number, 'host')}" for bind, number in ranked)
 

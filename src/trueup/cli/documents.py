@@ -11,7 +11,6 @@ import yaml
 
 from trueup.cli.verb import Verb
 
-FORMAT = 1
 _DOCUMENTS = ("json", "yaml")
 
 

@@ -53,7 +53,14 @@ def _near(names: tuple[str, ...], kind: str) -> str:
         return f"Did you mean {' or '.join(names)}? Check the spelling."
     if kind == "project":
         return "Nova knows projects only by their IDs, as `openstack project list` shows them."
-    return "Check the spelling; name a cell or a provider by its name or its uuid."
+    if kind in {"instance", "consumer"}:
+        return (
+            "Check the spelling. An option takes the uuid of an instance, and no name: "
+            "'trueup explain instance NAME' shows the uuid."
+        )
+    if kind in {"cell", "provider"}:
+        return f"Check the spelling; a {kind} has a name and a uuid."
+    return "Check the spelling."
 
 
 def _of_another_cloud(refused: plan.PlanForeign) -> str:

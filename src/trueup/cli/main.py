@@ -165,7 +165,12 @@ class Trueup(App):
         )
 
     def build_option_parser(self, *arguments: Any, **options: Any) -> argparse.ArgumentParser:
-        """cliff's own options, in which -q is less than nothing at all."""
+        """cliff's own options, in which -q is less than nothing at all.
+
+        They are found anywhere in a command line. They have to be written out, because an
+        abbreviation may be an option of the command: `trueup page --log` is not `--log-file`.
+        """
+        options["argparse_kwargs"] = {"allow_abbrev": False}
         parser = super().build_option_parser(*arguments, **options)
         for action in parser._actions:
             if "--quiet" in action.option_strings:

@@ -145,6 +145,7 @@ def test_without_an_answer_of_any_hypervisor_nothing_was_compared(small, nova_co
     ran = trueup("ghosts", "--libvirt", silent, "--interval", 0.01, *words)
     assert ran.code == 5, ran.err
     assert "Not read from libvirt: domains of compute-01" in ran.err
+    assert "Nova, the hypervisors and Placement agree about 0. Of " in ran.err
 
 
 def test_a_plan_that_is_kept_can_be_rehearsed(ghosts, small, libvirtd, tmp_path):

@@ -62,6 +62,25 @@ def test_refused_steps_of_a_part_of_a_plan_are_tried_again_as_it_says(plan_file,
     assert (again.code, "1 finding" in again.err) == (4, True), again.err
 
 
+def test_a_plan_is_of_what_the_audit_was_of(elsewhere, small, tmp_path):
+    """What is acknowledged, or not selected, gets no step."""
+    (tmp_path / "known.toml").touch()
+    one, muted = small.consumer("missing-allocation"), small.consumer("orphaned-allocation")
+    judged = ("--acknowledged", "known.toml", "--grace", 700, "--stuck-after", 9000)
+    selected = ("--consumer", one, "--consumer", muted)
+    mute = ("--mute", f"orphaned-allocation:{muted}", "--for", "7d", "--reason", "known")
+    ran = trueup("audit", *elsewhere[:2], *selected, *judged, *mute, "-f", "json")
+    plan = pasted(ran.err, "Next")
+    assert [shlex.split(row["command"])[1:] for row in ran.json()["next"]] == [plan]
+    assert plan[3:] == [*map(str, (*selected, *judged, *elsewhere[:2]))]
+    only = ("--interval", 0.01, "--only", "missing-allocation", "--only-adds")
+    ran = trueup(*plan[:1], *plan[3:], *only, "-f", "json")
+    assert [row["Subject"] for row in ran.json()] == [one]
+    again = pasted(ran.err, "Next")
+    assert again[3:8] == ["--interval", "0.01", "--only", "missing-allocation", "--only-adds"]
+    assert again[8:] == plan[3:]
+
+
 def test_passwords_are_not_printed_and_defaults_are_left_out():
     parser = argparse.ArgumentParser()
     for name, action in (("nova_database", "store"), ("nova_api", "store_true")):

@@ -67,6 +67,12 @@ def test_two_providers_that_are_not_one_host(old, new, words):
     assert any(words in one for one in blocking(OTHERS, old, new))
 
 
+def test_what_is_held_rightly_of_another_host_is_not_said_to_be_released():
+    server = "  server web on h1 VCPU=1 MEMORY_MB=64\n"
+    text = OTHERS.replace("provider lost", f"{server}provider lost") + "holds web h1 VCPU=1\n"
+    assert not any("trueup plan" in one for one in blocking(text, "h1", "h2"))
+
+
 BARE_METAL = """
 cell1
   host bm1 compute=c1 hypervisor=ironic CUSTOM_GOLD=1

@@ -87,8 +87,10 @@ class AuditCommand(DocumentVerb, FactsVerb):
         return audit_table(self._shown, self._effects, seen.facts.alive)
 
     def document(self) -> Mapping[str, Any]:
-        make = sarif if self._sarif else audit_document
-        return make(self._shown, self._effects, version("trueup"))
+        if self._sarif:
+            return sarif(self._shown, self._effects, version("trueup"))
+        plan = complete(NEXT_PLAN)
+        return audit_document(self._shown, self._effects, version("trueup"), plan)
 
 
 def _add_view_options(parser: argparse.ArgumentParser) -> None:

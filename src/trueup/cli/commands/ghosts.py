@@ -187,8 +187,13 @@ def _planned(cloud: Cloud, arguments: argparse.Namespace, report: Report) -> Pla
 def _rows(planned: Planned, arguments: argparse.Namespace) -> list[Comparison]:
     rows = list(compared(planned.second, _choice(arguments)))
     shown = [row for row in rows if arguments.all or row.verdicts or not row.agree]
-    say(f"{len(rows)} instances; Nova, the hypervisors and Placement agree about "
-        f"{sum(row.agree for row in rows)}.")  # fmt: skip
+    seen = [row for row in rows if row.on_hypervisors is not None]
+    unseen = len(rows) - len(seen)
+    say(
+        f"{len(rows)} instances; Nova, the hypervisors and Placement agree about "
+        f"{sum(row.agree for row in seen)}."
+        + (f" Of {unseen} it is not known what their hypervisor has." if unseen else "")
+    )
     return shown
 
 
@@ -243,6 +248,8 @@ def _add_ghost_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="what may be lost with a definition; disks never are (several times)",
     )
-    parser.add_argument("--apply", action="store_true", help="write the plan")
-    parser.add_argument("--out", metavar="FILE", type=Path, help="write the plan to this file")
+    parser.add_argument(
+        "--apply", action="store_true", help="write it; without this nothing is written"
+    )
+    parser.add_argument("--out", metavar="FILE", type=Path, help="keep the plan in this file")
     add_interval_option(parser)

@@ -15,14 +15,26 @@ _CLOUD = (
     "nova_conf", "nova_database", "nova_api", "os_cloud", "cell_database", "cell_timeout",
     "placement_database", "placement_conf", "libvirt", "libvirt_uri",
 )  # fmt: skip
+_JUDGED = ("acknowledged", "grace", "stuck_after")
+_SELECTED = ("instances", "hosts", "providers", "cells", "projects", "consumers")
 # Which of our options each command needs.
 _NEEDED = {
     "trueup journal": ("state_dir",),
     "trueup verify": ("state_dir", *_CLOUD),
     "trueup undo": ("state_dir", "limit", *_CLOUD),
     "trueup apply": ("state_dir", "limit", "max_age", "require_approval", "policy", *_CLOUD),
-    "trueup plan": _CLOUD,
-    "trueup explain": _CLOUD,
+    # SAFETY: without them it plans for what the operator has acknowledged or not selected.
+    "trueup plan": (
+        "first",
+        "interval",
+        "only",
+        "direction",
+        "policy",
+        *_SELECTED,
+        *_JUDGED,
+        *_CLOUD,
+    ),
+    "trueup explain": (*_JUDGED, *_CLOUD),
 }
 _PASSWORD = re.compile(r"://([^:/@]*):[^@]*@")
 _Given = tuple[argparse.Namespace, argparse.ArgumentParser]
@@ -56,8 +68,16 @@ def complete(command: str, folder: Path | None = None) -> str:
             words += ["--state-dir", str(folder.absolute())]
         # A parser does not know the default of an option of its subcommands.
         elif value not in (parser.get_default(name), state_folder()):
-            words += _words(f"--{name.replace('_', '-')}", value)
+            words += _words(*_option(name, value))
     return " ".join([command, *map(shlex.quote, words)])
+
+
+def _option(name: str, value: object) -> tuple[str, object]:
+    """The option that gives this value, which our parsers keep under this name, as it is typed."""
+    if name == "direction":
+        return f"--only-{value}", True
+    named = name.removesuffix("s") if name in _SELECTED else name
+    return f"--{named.replace('_', '-')}", value
 
 
 def _words(option: str, value: object) -> Iterator[str]:
