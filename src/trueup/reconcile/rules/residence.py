@@ -344,14 +344,25 @@ def _stuck(instance: Instance, record: InstanceRecord, facts: Facts) -> Reason |
         return None
     if _motion_of_row(instance, record, facts):
         return None
-    # As after `openstack server set --state`: both hosts are held until somebody ends this.
-    return because(
-        "finished-not-resized",
-        kind=move.kind,
-        vm_state=instance.vm_state,
-        cell=facts.cells[instance.cell],
-        instance=instance.uuid,
-    )
+    return _cannot_be_confirmed(move, instance, facts)
+
+
+def _cannot_be_confirmed(move: Migration, instance: Instance, facts: Facts) -> Reason:
+    """As after `openstack server set --state`: both hosts are held until somebody ends the move.
+
+    SAFETY: of an instance that is not on the target, as after an evacuation, a confirmation or a
+    revert deletes the guest that it has now, or starts an older one.
+    """
+    named = {
+        "kind": move.kind,
+        "vm_state": instance.vm_state,
+        "cell": facts.cells[instance.cell],
+        "move": move.uuid,
+        "host": instance.host,
+    }
+    if (move.target_host or "").casefold() == (instance.host or "").casefold():
+        return because("finished-not-resized", **named, instance=instance.uuid)
+    return because("finished-and-left", **named, target=move.target_host)
 
 
 def _motion(instance: Instance, record: InstanceRecord, facts: Facts) -> Reason | None:
