@@ -94,11 +94,13 @@ def test_a_cell_does_not_answer(cloud, tmp_path):
     assert (planned.code, planned.json()) == (5, []), "a silent cell may know better"
 
 
-def test_a_cell_falls_silent_before_apply(cloud, plan_file):
+@pytest.mark.parametrize("cell", ["cell1", "cell2"])
+def test_a_cell_falls_silent_before_apply(cloud, plan_file, cell):
+    """Also a cell that has none of the instances of the plan: it may have one of them by now."""
     before = placement_json(cloud)
-    with damage.unreachable_cell(cloud, "cell1"):
+    with damage.unreachable_cell(cloud, cell):
         ran = trueup("apply", "--nova-conf", cloud.nova_conf, plan_file)
-    refused(ran, 5, "cell1 does not answer")
+    refused(ran, 5, f"{cell} does not answer")
     assert placement_json(cloud) == before
 
 

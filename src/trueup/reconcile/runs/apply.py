@@ -14,6 +14,7 @@ from functools import partial
 from trueup.reconcile import changes
 from trueup.reconcile.changes import Fate, Found
 from trueup.reconcile.clock import now
+from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.facts import InstanceState
 from trueup.reconcile.plan import Plan
 from trueup.reconcile.reasons import Reason, because, together
@@ -25,6 +26,7 @@ from trueup.reconcile.runs.pace import ONE_BY_ONE, Bundle, Pace, Throttle, batch
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
 from trueup.reconcile.steps import Change, PortBinding, Step, Tree, Version, parts_of
+from trueup.reconcile.verdicts import Need
 
 # A request without an answer may still be carried out for this long: twice the timeout.
 LATE = timedelta(seconds=120)
@@ -34,7 +36,12 @@ def require_answers(plan: Plan, cloud: Cloud) -> None:
     """Ask every source that the plan will ask and write to, before anything is written.
 
     Raises Unreachable: a source that is silent from the start must not stop a plan half applied.
+    SAFETY: a cell that no guard asks may know better by now, so findings that needed every cell
+    when they were planned need every cell again. What is taken back was proved before.
     """
+    if plan.undoes is None and any(_of_every_cell(row.defect) for row in plan.findings):
+        for cell in cloud.nova.cells():
+            cloud.nova.service_reports(cell, "")
     guards = [guard for step in plan.steps for guard in step.guards]
     instances = (guard for guard in guards if isinstance(guard, InstanceState))
     for guard in {instance.cell: instance for instance in instances}.values():
@@ -42,6 +49,11 @@ def require_answers(plan: Plan, cloud: Cloud) -> None:
     targets = (change.target for step in plan.steps for change in step.changes)
     for target in {type(target): target for target in targets}.values():
         changes.read(target, cloud)
+
+
+def _of_every_cell(name: str) -> bool:
+    """Whether a defect is found only if every source has answered."""
+    return any(name == defect.NAME and Need.COMPLETE in defect.NEEDS for defect in DEFECTS)
 
 
 def apply(cloud: Cloud, journal: Journal, pace: Pace = ONE_BY_ONE) -> Iterator[StepOutcome]:
