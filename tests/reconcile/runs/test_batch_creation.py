@@ -302,6 +302,18 @@ def test_an_instance_whose_consumer_is_stuck_is_healed_with_the_others(on_both):
     assert {one.result for one in on_both.apply(plan).values()} == {"done"}
 
 
+def test_healed_consumers_with_rows_that_were_left_are_taken_back(small):
+    """Somebody emptied `allocations` with SQL: the rows of consumers, and generations, are left."""
+    plan = lost(small)
+    small.apply(plan)
+    for step in plan.steps:
+        small.sql("placement", "DELETE FROM allocations WHERE consumer_id = ?", *step.consumers)
+    again = small.plan(MISSING)
+    assert {one.result for one in small.apply(again).values()} == {"done"}
+    undone = small.apply(inverse_of(small, again))
+    assert {one.result for one in undone.values()} == {"done"}
+
+
 def test_a_source_that_falls_silent_is_asked_once(small, monkeypatch):
     plan = lost(small)
     asked: list[str] = []

@@ -16,7 +16,7 @@ from trueup.reconcile.runs.journal import Journal, Outcome
 from trueup.reconcile.runs.one_change import Ended, Written, answered, judged, said_by
 from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.sources.errors import AccessDenied, Unreachable
-from trueup.reconcile.steps import Held, Step
+from trueup.reconcile.steps import Held, Step, Version
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,10 @@ def create_together(steps: Sequence[Step], cloud: Cloud, journal: Journal) -> Cr
     if len(ready) < 2:
         return Created()
     journal.intend(*ready)
-    reply = _reply(ready, cloud)
-    ended = _accepted(ready, reply) if reply.accepted else _not_accepted(ready, reply, cloud)
+    reply = _reply(ready, cloud, journal)
+    ended = (
+        _accepted(ready, reply) if reply.accepted else _not_accepted(ready, reply, cloud, journal)
+    )
     journal.record(*(attempt.outcome for attempt in ended.values()))
     if any(attempt.stop for attempt in ended.values()):
         return Created(ended)
@@ -51,13 +53,18 @@ def create_together(steps: Sequence[Step], cloud: Cloud, journal: Journal) -> Cr
     return Created({step_id: ended[step_id] for step_id in ended if step_id not in failed}, failed)
 
 
-def _reply(steps: Sequence[Step], cloud: Cloud) -> Reply:
+def _reply(steps: Sequence[Step], cloud: Cloud, journal: Journal) -> Reply:
     """Placement's answer to the one request.
 
     The request has its own policy: an account that may not send it may write the steps singly.
     """
+
+    def before_retry(named: Version) -> None:
+        for step in steps:
+            journal.intend_at(step, (_own(step, named),))
+
     try:
-        return changes.write(merged(steps).changes[0], cloud)
+        return changes.write(merged(steps).changes[0], cloud, before_retry)
     except Unreachable as silence:
         return Reply(False, definite=False, finished=False, reason=said_by(silence))
     except AccessDenied as denied:
@@ -78,16 +85,25 @@ def _unwritten(steps: Sequence[Step], cloud: Cloud) -> tuple[Step, ...]:
     return tuple(filter(unwritten, steps))
 
 
+def _own(step: Step, version: Version) -> Version:
+    """The part of a request's version that is about this step."""
+    return {consumer: version[consumer] for consumer in step.consumers}
+
+
 def _accepted(steps: Sequence[Step], reply: Reply) -> dict[str, Ended]:
     ended = {}
     for step in steps:
         [change] = step.changes
-        versions = (changes.version_after(change) or {},)
+        # A consumer that held nothing may have had a generation: then it was written at that one.
+        left = _own(step, reply.version) if reply.version else changes.version_after(change)
+        versions = (left or {},)
         ended[step.id] = Ended(Outcome(step.id, "done", None, versions, _requests(reply)))
     return ended
 
 
-def _not_accepted(steps: Sequence[Step], reply: Reply, cloud: Cloud) -> dict[str, Ended]:
+def _not_accepted(
+    steps: Sequence[Step], reply: Reply, cloud: Cloud, journal: Journal
+) -> dict[str, Ended]:
     """How each step of a request that was not accepted ended, by the state of its target.
 
     SAFETY: as with a single step, a refused request may have been carried out.
@@ -99,7 +115,7 @@ def _not_accepted(steps: Sequence[Step], reply: Reply, cloud: Cloud) -> dict[str
         # If Placement does not answer for the first target, the others are not read.
         written = Written("unknown", answered(change, reply))
         if stop is None:
-            written = judged(change, change.version, reply, cloud)
+            written = judged(change, journal.sent(step)[0], reply, cloud)
             stop = written.stop
         versions = (written.version or {},) if written.result == "done" else ()
         outcome = Outcome(
