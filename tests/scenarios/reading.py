@@ -21,6 +21,7 @@ cell1
   evacuation of web from h1 done                and other kinds of migrations
   resize of web from h1 to h2 finished
   resize of web from h1 to h2 row-in=cell2 finished   its row is in another cell than its instance
+  resize of web from h1 to h2 between-cells error   a move between cells: its instance has two rows
   evacuation of web from h1 node=none done      Nova does not say from which node; or `from none`
   forget-service h1                             its nova-compute has no row in services
 cell2 silent                                    did not answer
@@ -293,7 +294,7 @@ def _migration(kind: str):
 
 def _odd_fields(source: str, details: Mapping[str, str]) -> dict[str, Any]:
     """What the row of a migration has that rows of its instance and its source do not have."""
-    fields: dict[str, Any] = {**_changed(details)}
+    fields: dict[str, Any] = {**_changed(details), "between_cells": "between-cells" in details}
     if "row-in" in details:
         fields["cell"] = uuid_of(details["row-in"])
     if source == "none":

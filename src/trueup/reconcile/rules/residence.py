@@ -335,8 +335,7 @@ def _stuck(instance: Instance, record: InstanceRecord, facts: Facts) -> Reason |
     """Why what looks under way is not, and never ends by itself; or None."""
     between_cells = any(row.between_cells for row in record.migrations)
     if record.hidden:
-        alone = len(record.rows) == 1 and not between_cells
-        return because("hidden-alone") if alone else None
+        return _hidden_for_good(record, facts)
     move = facts.moving.get(instance.uuid)
     if move is None or move.status != "finished" or between_cells or _confirming(record, facts):
         return None
@@ -345,6 +344,18 @@ def _stuck(instance: Instance, record: InstanceRecord, facts: Facts) -> Reason |
     if _motion_of_row(instance, record, facts):
         return None
     return _cannot_be_confirmed(move, instance, facts)
+
+
+def _hidden_for_good(record: InstanceRecord, facts: Facts) -> Reason | None:
+    """Why a row stays hidden, or None: a move between cells shows it, or deletes it, at its end."""
+    crossings = [row for row in record.migrations if row.between_cells]
+    if not crossings:
+        return because("hidden-alone") if len(record.rows) == 1 else None
+    at_work = any(row.under_way for row in record.migrations)
+    if at_work or any(row.task_state for row in record.living) or _confirming(record, facts):
+        return None
+    cells = ", ".join(sorted(facts.cells[row.cell] for row in record.living if row.hidden))
+    return because("hidden-after-move", cells=cells)
 
 
 def _cannot_be_confirmed(move: Migration, instance: Instance, facts: Facts) -> Reason:
