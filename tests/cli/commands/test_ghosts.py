@@ -199,6 +199,8 @@ def test_a_host_narrows_what_is_shown_and_planned(ghosts, small, libvirtd):
         (["--domain", "no-such-domain"], "domain no-such-domain does not belong to an instance"),
         (["--apply", "--out", "plan.json"], "--out: with --apply"),
         (["--apply", "--all"], "--all: with --apply"),
+        (["--send-to", "file:sent"], "--send-to: it would be ignored: nothing is written"),
+        (["--sign-with", "key"], "--sign-with: it would be ignored: nothing is written"),
     ],
 )
 def test_what_makes_no_sense_is_refused(ghosts, words, option):

@@ -153,6 +153,8 @@ def _refuse_of_writing(arguments: argparse.Namespace) -> None:
         "--rate": arguments.rate is not None,
         "--slow-after": arguments.slow_after != SLOW_AFTER_SECONDS,
         "--pause-file": arguments.pause_file is not None,
+        "--send-to": bool(arguments.send_to),
+        "--sign-with": arguments.sign_with is not None,
         "--yes": arguments.yes and not (arguments.domain and arguments.out),
     }
     for option in (option for option, there in given.items() if there):
