@@ -353,6 +353,13 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
             f"neither Nova nor Placement has the {e.kind} '{e.name}'. {_near(e.near, e.kind)}"
         ),
     ),
+    selection.SelectionUnread: (
+        ExitCode.INCOMPLETE,
+        lambda e: (
+            f"nothing that was read has the {e.kind} '{e.name}', and {in_words(e.gap)}. "
+            "Make that answer, then try again; or check the spelling."
+        ),
+    ),
     selection.SelectionEmpty: (
         ExitCode.USAGE,
         lambda e: (
