@@ -276,6 +276,11 @@ def test_failures_that_cannot_be_absorbed(reporting):
     filled = trueup("capacity", "--survive", 1, "--reserved", "MEMORY_MB=999999")
     assert (filled.code, "MEMORY_MB" in filled.out) == (3, True)
     assert "can be absorbed" in filled.err
+    # They are there, and down.
+    reporting.sql("nova_cell1", "UPDATE services SET forced_down = 1 WHERE host != 'compute-01'")
+    ran = trueup("capacity", "--survive", 1, "--max-width", 300)
+    assert (ran.code, "there is no other host" in ran.out) == (3, False)
+    assert "no other host in its cell and zone takes servers" in ran.out
 
 
 @pytest.mark.parametrize(
