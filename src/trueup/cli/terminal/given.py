@@ -47,7 +47,14 @@ _NEEDED = {
         *_JUDGED,
         *_CLOUD,
     ),
+    "trueup audit": (*_SELECTED, *_JUDGED, *_CLOUD),
     "trueup explain": (*_JUDGED, *_CLOUD),
+    "trueup rehearse": _CLOUD,
+    "trueup rekey": ("state_dir", *_JUDGED, *_CLOUD),
+    "trueup merge": ("state_dir", *_JUDGED, *_CLOUD),
+    # They read no cloud.
+    "trueup plan show": (),
+    "trueup defects": (),
     # It is told the new ledger, and takes no other.
     "trueup rebuild": (*_JUDGED, *(name for name in _CLOUD if not name.startswith("placement_"))),
 }
@@ -77,7 +84,7 @@ def complete(command: str, folder: Path | None = None) -> str:
         return command
     arguments, parser = known
     words: list[str] = []
-    for name in _NEEDED[" ".join(command.split()[:2])]:
+    for name in _needed(command):
         value = getattr(arguments, name, None)
         if name == "snapshot" and not getattr(arguments, "first", None):
             # Without a first observation, a plan is of a cloud.
@@ -88,6 +95,13 @@ def complete(command: str, folder: Path | None = None) -> str:
         elif value not in (parser.get_default(name), state_folder()):
             words += _words(*_option(name, value))
     return " ".join([command, *map(shlex.quote, words)])
+
+
+def _needed(command: str) -> tuple[str, ...]:
+    """Which of our options a command needs; its name may have three words."""
+    words = command.split()
+    longer, shorter = " ".join(words[:3]), " ".join(words[:2])
+    return _NEEDED[longer] if longer in _NEEDED else _NEEDED[shorter]
 
 
 def _option(name: str, value: object) -> tuple[str, object]:
