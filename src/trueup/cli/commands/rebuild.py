@@ -204,8 +204,8 @@ class RebuildCommand(CloudVerb):
             f"{counted(len(missing), 'compute node')} of {len(facts.compute_nodes)} did not report "
             f"yet; an audit of the new ledger has {counted(len(found.findings), 'finding')}."
         )
-        if gap := found.coverage.gap:
-            say(f"Not all was read, because {in_words(gap)}: there may be more of both.")
+        if silence := found.coverage.gap:
+            say(f"Not all was read, because {in_words(silence)}: there may be more of both.")
         self.exit_code = verdict(found, bool(missing or found.findings))
         for gap in gaps(seen.facts, facts, found, {}):
             say(f"{gap.kind} {gap.uuid} {in_words(gap.reason)}")
