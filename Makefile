@@ -114,7 +114,7 @@ real: $(VENV)/.ready-test  ## on a real OpenStack, with upstream's Placement and
 	@$(BIN)/pytest tests/real --real -q --disable-warnings --timeout 900 --verified=docs/verified.md \
 		--times=$(TIMES)-real.txt
 
-real-short: $(VENV)/.ready-test  ## the incidents of operators, and the swap, on both Placements (8 minutes)
+real-short: $(VENV)/.ready-test  ## the incidents of operators, and the swap, on both Placements (10 minutes)
 	@tools/real-environments $(VENV)/real
 	@$(BIN)/pytest tests/real --real -m short -q --disable-warnings --timeout 900 \
 		--times=$(TIMES)-real-short.txt

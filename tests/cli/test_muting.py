@@ -93,6 +93,8 @@ def test_a_reason_without_a_finding_is_refused(nova_conf):
 def test_a_file_that_cannot_be_written_is_refused_before_any_work(finding, tmp_path):
     ran = mute(tmp_path / "no" / "such" / "folder.toml", finding)
     assert ran.code == 2
+    assert "trueup: --acknowledged: " in ran.err
+    assert "cannot be written: No such file or directory; name another file with it" in ran.err
     assert "Answered" not in ran.err
 
 

@@ -18,7 +18,15 @@ from trueup.reconcile.runs.journal import Origin, Outcome
 from trueup.reconcile.runs.journals import applying, read, runs
 
 
-@pytest.mark.parametrize("words", [("--yes",), ("--limit", 3)])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--yes",),
+        ("--limit", 3),
+        ("--send-to", "file:/no/folder/sent"),
+        ("--sign-with", "/no/key"),
+    ],
+)
 def test_options_of_writing_need_apply(site_on, words):
     site_on("trueup")
     ran = trueup("retire", "compute-01", *words)

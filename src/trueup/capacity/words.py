@@ -114,6 +114,6 @@ def move(one: Move) -> str:
     if one.to is None:
         if one.reason:
             return in_words(one.reason)
-        return bindings(one.binds or {}) or "there is no other host in its cell and zone"
+        return bindings(one.binds or {}) or "no other host in its cell and zone takes servers"
     known = _unchecked(one.gaps, devices=one.has_devices)
     return f"not checked: {known}" if known else ""

@@ -99,6 +99,15 @@ def _cause(reason: Reason | None) -> str:
     return f": {in_words(reason)}" if reason else ""
 
 
+def _no_ghost(refused: ghosts.NoGhost) -> str:
+    """Why a domain is not to be removed. Of a deleted instance, no verdict says that."""
+    if refused.deleted:
+        return f"no hypervisor that answered has domain {refused.domain} of its deleted instance"
+    why = "; ".join(map(in_words, refused.verdicts)) or _NO_DOMAIN
+    whose = "does not belong to an instance that is known to be deleted"
+    return f"domain {refused.domain} {whose}: {why}"
+
+
 def _its_run(stale: plan.PlanStale) -> str:
     """What an earlier run of a plan has written that is too old now."""
     if not stale.run:
@@ -188,8 +197,7 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
     ghosts.NoGhost: (
         ExitCode.USAGE,
         lambda e: (
-            f"domain {e.domain} does not belong to an instance that is known to be deleted: "
-            f"{'; '.join(map(in_words, e.verdicts)) or _NO_DOMAIN}. "
+            f"{_no_ghost(e)}. "
             "Nothing is written. 'trueup ghosts --all' lists every domain that was read."
         ),
     ),
@@ -345,6 +353,13 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
             f"neither Nova nor Placement has the {e.kind} '{e.name}'. {_near(e.near, e.kind)}"
         ),
     ),
+    selection.SelectionUnread: (
+        ExitCode.INCOMPLETE,
+        lambda e: (
+            f"nothing that was read has the {e.kind} '{e.name}', and {in_words(e.gap)}. "
+            "Make that answer, then try again; or check the spelling."
+        ),
+    ),
     selection.SelectionEmpty: (
         ExitCode.USAGE,
         lambda e: (
@@ -495,7 +510,8 @@ _WORDS: dict[type[Exception], tuple[ExitCode, Callable[[Any], str]]] = {
         ExitCode.USAGE,
         lambda e: (
             f"the policy {e.path} cannot be used: {e.reason}. Nothing is written. "
-            f"Correct it, then check it with 'trueup policy check {e.path}'."
+            f"{'Make' if e.missing else 'Correct'} it, then check it with "
+            f"'trueup policy check {e.path}'."
         ),
     ),
     journal.JournalDamaged: (

@@ -42,7 +42,8 @@ def summarize(result: Audit, hidden: int = 0, right: int | None = None) -> None:
     that was counted.
     """
     answered = [answer for answer in result.coverage.sources if answer.answered]
-    say("Answered: " + ", ".join(f"{row.source} ({_size(row)})" for row in answered))
+    told = [row for row in answered if not _may_be_silent(row)]
+    say("Answered: " + ", ".join(f"{row.source} ({_size(row)})" for row in told))
     for answer in result.coverage.missing:
         say(f"Did not answer: {answer.source}: {answer.reason}")
     for answer in result.coverage.behind:
@@ -65,6 +66,11 @@ def summarize(result: Audit, hidden: int = 0, right: int | None = None) -> None:
         + "".join(f", {number} {words}" for words, number in more.items() if number)
         + ("." if right is None else f", {right} right.")
     )
+
+
+def _may_be_silent(answer: SourceStatus) -> bool:
+    """Whether no hypervisor need have answered: of those that did not, it is said below."""
+    return answer.source == LIBVIRT and not answer.rows and bool(answer.unsupported)
 
 
 def _size(answer: SourceStatus) -> str:

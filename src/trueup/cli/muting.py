@@ -11,7 +11,7 @@ from trueup.cli.judging import acknowledged_file, audit_options
 from trueup.cli.terminal.options import OptionRefused
 from trueup.reconcile.account import user_name
 from trueup.reconcile.audit import Audit, answered
-from trueup.reconcile.files import refuse_unwritable
+from trueup.reconcile.files import FileUnwritable, refuse_unwritable
 from trueup.reconcile.verdicts import Acknowledgement, AuditOptions
 from trueup.reconcile.verdicts.acknowledgement_file import add
 
@@ -46,7 +46,7 @@ def add_mute_options(parser: argparse.ArgumentParser) -> None:
 def refuse_half_a_mute(arguments: argparse.Namespace) -> None:
     """Raise OptionRefused unless --mute, --for and --reason are all given, or none of them.
 
-    Raises FileUnwritable where the file of acknowledgements cannot be written.
+    Also where the file of acknowledgements cannot be written.
     """
     given = {
         "--mute": arguments.mute is not None,
@@ -60,7 +60,11 @@ def refuse_half_a_mute(arguments: argparse.Namespace) -> None:
         raise OptionRefused(
             missing[0], "muting takes three options: --mute FINDING --for 7d --reason TEXT"
         )
-    refuse_unwritable(_file(arguments))
+    try:
+        refuse_unwritable(_file(arguments))
+    except FileUnwritable as error:
+        reason = f"{error.path} cannot be written: {error.reason}; name another file with it"
+        raise OptionRefused("--acknowledged", reason) from error
 
 
 def options_with_mute(arguments: argparse.Namespace) -> AuditOptions:

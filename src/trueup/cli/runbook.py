@@ -47,7 +47,12 @@ from trueup.reconcile.sources.cloud import Cloud
 from trueup.reconcile.wording import counted
 
 # Options that only say how a plan is written.
-_ONLY_TO_APPLY = {"yes": "--yes", "limit": "--limit"}
+_ONLY_TO_APPLY = {
+    "yes": "--yes",
+    "limit": "--limit",
+    "send_to": "--send-to",
+    "sign_with": "--sign-with",
+}
 
 
 class RunbookVerb(DocumentVerb, CloudVerb):
@@ -80,7 +85,7 @@ class RunbookVerb(DocumentVerb, CloudVerb):
     def check(self, arguments: argparse.Namespace) -> None:
         super().check(arguments)
         for destination, option in _ONLY_TO_APPLY.items():
-            if getattr(arguments, destination) not in (None, False) and not arguments.apply:
+            if getattr(arguments, destination) not in (None, False, []) and not arguments.apply:
                 raise OptionRefused(
                     option, "it would be ignored: nothing is written without --apply"
                 )

@@ -194,9 +194,13 @@ def open_for_maintenance(settings: Settings) -> Database:
     return _opened(availability.open_database, _named_url(settings), options)
 
 
-def open_to_read(settings: Settings) -> Database:
-    """The database for commands that only read, and create no file."""
-    return _opened(availability.open_existing, _named_url(settings), settings.database)
+def open_to_read(settings: Settings, otherwise: str = "") -> Database:
+    """The database for commands that only read, and create no file.
+
+    `otherwise`: how else a command lets its user name a database.
+    """
+    url = _named_url(settings, otherwise)
+    return _opened(availability.open_existing, url, settings.database)
 
 
 def _opened(
@@ -208,11 +212,11 @@ def _opened(
         raise ConfigurationUnusable(str(error)) from error
 
 
-def _named_url(settings: Settings) -> str:
+def _named_url(settings: Settings, otherwise: str = "") -> str:
     if not settings.database_url:
         raise ConfigurationUnusable(
             f"{files_of(settings.source)} names no database. Set the option 'connection' in "
-            "[placement_database], or name another file with --config-file"
+            f"[placement_database], or name another file with --config-file{otherwise}"
         )
     return settings.database_url
 

@@ -43,7 +43,7 @@ def test_with_enough_persons_a_plan_is_applied_and_the_journal_names_them(
 def test_a_plan_says_how_many_persons_have_to_approve_it(nova_conf, signers, tmp_path):
     policy, path = signers.require(1), tmp_path / "plan.json"
     made = ("plan", "--interval", 0.01, "--out", path, "--policy", policy)
-    approve = f"trueup approve {path} --key FILE"
+    approve = f"trueup approve {path} --key FILE --policy {signers.policy}"
     assert f"First, the approval of 1 other person: {approve}\nNext: " in trueup(*made).err
     policy.write_text(f'default = "approval"\ndefault_approvals = 2\n{policy.read_text()}')
     assert "First, the approval of 2 other persons" in trueup(*made).err

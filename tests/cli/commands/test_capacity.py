@@ -217,6 +217,10 @@ def test_a_silent_cell_gives_its_code(reporting):
         (("--resources", "VCPU=1,VCPU=2"), "VCPU is named twice"),
         (("--resources", "cpu=1"), "'cpu' is no resource class"),
         (("--mix", "lab.huge"), "is not NAME=N"),
+        (("--resources", "VCPU=1", "--volume"), "--volume: it would be ignored"),
+        (("--survive", 1, "--volume"), "leave out --flavor, --resources, --mix, --plan and"),
+        (("--survive", 1, "--grace", 5), "--grace: it would be ignored: --survive counts"),
+        (("--survive", 1, "--stuck-after", 5), "--stuck-after: it would be ignored"),
         (("--unusable", "--mix", "lab.huge=1"), "leave out --survive, --mix and --plan"),
         (("--mix", "lab.huge=1,lab.huge=2"), "lab.huge is named twice"),
         (("--mix", "m1.none=1"), "m1.none is no flavor; known: lab.huge, "),
@@ -272,6 +276,11 @@ def test_failures_that_cannot_be_absorbed(reporting):
     filled = trueup("capacity", "--survive", 1, "--reserved", "MEMORY_MB=999999")
     assert (filled.code, "MEMORY_MB" in filled.out) == (3, True)
     assert "can be absorbed" in filled.err
+    # They are there, and down.
+    reporting.sql("nova_cell1", "UPDATE services SET forced_down = 1 WHERE host != 'compute-01'")
+    ran = trueup("capacity", "--survive", 1, "--max-width", 300)
+    assert (ran.code, "there is no other host" in ran.out) == (3, False)
+    assert "no other host in its cell and zone takes servers" in ran.out
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,9 @@ def test_no_host_is_over_full(reporting):
     ran = trueup("capacity", "drain", "--over-full", "-f", "json")
     assert (ran.code, ran.json()) == (0, [])
     assert "No host has servers to move." in ran.err
+    (reporting.folder / "nova_cell2.sqlite").unlink()
+    ran = trueup("capacity", "drain", "--over-full")
+    assert (ran.code, "No host that was read has servers to move." in ran.err) == (5, True)
 
 
 def test_moves_make_room_for_a_flavor(reporting):

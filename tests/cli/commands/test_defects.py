@@ -33,6 +33,11 @@ def test_programs_get_the_row_of_one():
     assert row["Defect"] == "wrong-provider"
 
 
+def test_who_sorts_gets_the_row_of_one():
+    ran = trueup("defects", "wrong-provider", "--sort-column", "Defect")
+    assert "| wrong-provider |" in ran.out
+
+
 def test_a_defect_that_is_none_is_refused():
     with pytest.raises(SystemExit, match="2"):
         trueup("defects", "no-such-thing")

@@ -131,3 +131,14 @@ def test_a_silent_cell_makes_a_story_incomplete(small, evacuated):
     ran = trueup("explain", "instance", evacuated[0])
     assert ran.code == 5
     assert "cell0 did not answer" in ran.out
+
+
+def test_nothing_is_claimed_of_what_only_a_silent_cell_knows(small, nova_conf):
+    (small.folder / "nova_cell2.sqlite").unlink()
+    ran = trueup("explain", "host", "compute-05")
+    assert ran.code == 5
+    assert "No consumer holds its resources" not in ran.out
+    assert "It is not known which providers are its, because cell2 did not answer." in ran.out
+    ran = trueup("explain", "instance", "queue-003")
+    assert (ran.code, "neither Nova nor Placement" in ran.err) == (5, False)
+    assert "nothing that was read has the instance 'queue-003', and cell2 did not" in ran.err

@@ -48,8 +48,10 @@ def ghosts(small: Small, nova_conf: Path, libvirtd: str) -> Iterator[Callable[..
 def test_a_stuck_instance_ends_clean_in_ledger_and_hypervisor(ghosts, small, libvirtd):
     ghost = small.consumer(ORPHAN)
     define(libvirtd, ghost)
+    assert "Next: the same with --apply, without --all\n" in ghosts("--all").err
     shown = ghosts("-f", "json")
     assert shown.code == 3
+    assert "Next: the same with --apply\n" in shown.err
     [row] = [one for one in shown.json() if one["Instance"] == ghost]
     assert row["Nova"].startswith("deleted at ")
     assert row["Hypervisor"] == "shut off on compute-01"
@@ -193,12 +195,29 @@ def test_a_host_narrows_what_is_shown_and_planned(ghosts, small, libvirtd):
     assert len(here.json()) > 1
 
 
+def test_nothing_is_said_of_hypervisors_that_did_not_answer(nova_conf, small):
+    silent = ("--libvirt", "test:///no/such/file.xml", "--interval", 0.01)
+    ran = trueup("ghosts", *silent, "--all", "-f", "json")
+    assert ran.code == 5
+    assert "libvirt (0 domains)" not in ran.err
+    assert "Not read from libvirt: domains of compute-01" in ran.err
+    verdicts = {row["Verdict"] for row in ran.json() if row["Hypervisor"] == "not known"}
+    assert "Nova and Placement agree" in verdicts
+    assert "they agree" not in verdicts
+    gone = small.consumer(ORPHAN)
+    ran = trueup("ghosts", *silent, "--domain", gone)
+    assert (ran.code, "known to be deleted" in ran.err) == (2, False)
+    assert f"no hypervisor that answered has domain {gone} of its deleted instance" in ran.err
+
+
 @pytest.mark.parametrize(
     ("words", "option"),
     [
         (["--domain", "no-such-domain"], "domain no-such-domain does not belong to an instance"),
         (["--apply", "--out", "plan.json"], "--out: with --apply"),
         (["--apply", "--all"], "--all: with --apply"),
+        (["--send-to", "file:sent"], "--send-to: it would be ignored: nothing is written"),
+        (["--sign-with", "key"], "--sign-with: it would be ignored: nothing is written"),
     ],
 )
 def test_what_makes_no_sense_is_refused(ghosts, words, option):

@@ -43,6 +43,11 @@ def test_programs_get_the_table(path):
     assert values[0] == "orphaned-allocation"
 
 
+def test_who_sorts_gets_the_table(path):
+    lines = trueup("plan", "show", path, "--sort-column", "Because").out.splitlines()
+    assert "| Step |" in lines[1]
+
+
 def test_what_is_no_plan_is_refused(tmp_path):
     ran = trueup("plan", "show", tmp_path / "none")
     assert (ran.code, ran.out) == (2, "")

@@ -135,6 +135,13 @@ def test_a_policy_that_is_changed_stops_the_run_between_two_steps(
     assert "never permits step" in said
 
 
+def test_a_policy_that_is_not_there_is_to_be_made(policy, tmp_path):
+    ran = trueup("policy", "check", tmp_path / "none.toml")
+    assert (ran.code, "Correct it" in ran.err) == (2, False)
+    assert f"Make it, then check it with 'trueup policy check {tmp_path}/none" in ran.err
+    assert "Correct it, then" in trueup("policy", "check", policy("default = 1")).err
+
+
 def test_check_shows_the_rules_and_names_what_is_wrong(policy):
     rule, approval = ORPHANS.format("ask"), "[approval]\nrequired = 2\nsigners = 'nowhere'\n"
     text = rule + approval

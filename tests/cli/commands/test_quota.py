@@ -63,6 +63,18 @@ def test_a_project_that_nothing_has_is_no_project_without_faults(small, nova_con
     assert "only by their IDs" in trueup("quota", "--project", "demo").err
 
 
+def test_what_a_silent_cell_may_know_is_not_said_to_have_no_instance(small, nova_conf):
+    database = ("--placement-database", f"sqlite:///{small.folder}/placement.sqlite")
+    (small.folder / "nova_cell2.sqlite").unlink()
+    assert {row["strangers"] for row in limits(*database).values()} == {None}
+    ran = trueup("quota", *database)
+    assert ran.code == ExitCode.INCOMPLETE
+    assert "all is as it should be" not in ran.err
+    assert "since what was read is as it should be: " in ran.err
+    ran = trueup("quota", "--project", "demo", *database)
+    assert (ran.code, "nothing that was read has the project 'demo'" in ran.err) == (5, True)
+
+
 def test_over_the_api_placement_is_asked_for_each_project(small_on, monkeypatch):
     small = small_on("upstream")
     monkeypatch.setenv("TRUEUP_NOVA_CONF", str(small.nova_conf))

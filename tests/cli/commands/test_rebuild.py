@@ -2,6 +2,7 @@
 """`trueup rebuild` on a small broken cloud, and both Placements on what it makes."""
 
 import json
+import re
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -267,6 +268,19 @@ def test_the_check_names_who_has_not_reported(rebuild, small):
     assert rebuild("--apply").code == 0
     after = rebuild("--check", "-f", "json", check=True)
     assert (after.code, after.json()) == (0, []), after.err
+    (small.folder / "nova_cell2.sqlite").unlink()
+    silent = rebuild("--check", check=True)
+    assert (silent.code, "0 compute nodes of 3 did not report yet" in silent.err) == (5, True)
+    assert "Not all was read, because cell2 did not answer: there may be more" in silent.err
+
+
+def test_the_check_that_is_printed_is_of_the_same_cloud(rebuild, nova_conf, tmp_path):
+    ran = rebuild("--apply", "--nova-conf", nova_conf, "--grace", 9)
+    [line] = re.findall(r"Then: trueup (.*), and trueup plan", ran.err)
+    assert line.endswith(f" --wait 600 --grace 9 --nova-conf {nova_conf}"), line
+    into = sqlite_url(tmp_path / "cloud" / "new.sqlite")
+    words = ["0" if word == "600" else into if word == "URL" else word for word in line.split()]
+    assert trueup(*words).code == 0
 
 
 def test_a_cell_that_is_silent_is_no_evidence(rebuild, small):

@@ -27,6 +27,17 @@ def test_a_page_of_a_snapshot_needs_no_cloud(small, nova_conf, tmp_path):
     page = tmp_path / "page.html"
     assert trueup("report", "--html", page, "--from", tmp_path / "cloud.snapshot").code == 3
     assert f"Snapshot {tmp_path / 'cloud.snapshot'}" in page.read_text()
+    assert "observe again and plan guarded steps, on a controller of that cloud" in page.read_text()
+
+
+def test_the_commands_on_the_page_are_of_the_same_cloud(small, nova_conf, tmp_path, state):
+    page, options = tmp_path / "page.html", ("--nova-conf", nova_conf, "--host", "compute-01")
+    trueup("report", "--html", page, "--state-dir", tmp_path / "runs", *options)
+    text = page.read_text()
+    assert f"trueup plan --out plan.json --host compute-01 --nova-conf {nova_conf}<" in text
+    assert "trueup plan show plan.json<" in text
+    kept = f"--state-dir {tmp_path / 'runs'}"
+    assert f"trueup apply plan.json {kept} --nova-conf {nova_conf}<" in text
 
 
 def test_runs_and_undos_are_on_the_page(plan_file, tmp_path, state):

@@ -25,15 +25,19 @@ def test_the_audit_of_a_snapshot_needs_no_cloud_and_says_the_same(small, file):
     shutil.rmtree(small.folder)
     ran = trueup("audit", "--from", file, *ROWS)
     assert (ran.code, ran.json()) == (3, living)
+    assert "Next, on a controller of that cloud: trueup plan --out plan.json" in ran.err
+    [row] = trueup("audit", "--from", file, "-f", "json").json()["next"]
+    assert row["to"] == "plan a repair, on a controller of that cloud"
 
 
 def test_saving_and_showing_say_what_answered(file, nova_conf, tmp_path):
-    saved = trueup("snapshot", "save", tmp_path / "other", "-f", "json")
-    shown = trueup("snapshot", "show", tmp_path / "other", "-f", "json")
+    other = tmp_path / "an other"
+    saved = trueup("snapshot", "save", other, "-f", "json")
+    shown = trueup("snapshot", "show", other, "-f", "json")
     assert saved.json() == shown.json()
     assert [row["Answered"] for row in shown.json()] == ["yes"] * 5
     assert "24 instances" in shown.err or " instances," in shown.err
-    assert f"trueup audit --from {tmp_path / 'other'}" in saved.err
+    assert f"trueup audit --from '{other}'" in saved.err
 
 
 def test_a_silent_cell_is_told_by_the_snapshot_too(small, nova_conf, tmp_path):

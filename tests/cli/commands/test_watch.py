@@ -150,6 +150,16 @@ def answers(url: str, good: Callable[[requests.Response], bool]) -> Callable[[],
     return lambda: good(requests.get(url, timeout=30))
 
 
+def test_the_commands_on_its_page_are_of_its_cloud(nova_conf, state):
+    """Its --interval is not that of a plan."""
+    environment = {"TRUEUP_STATE_DIR": str(state)}
+    with running("--nova-conf", nova_conf, "--interval", 500, environment=environment) as process:
+        url = address(process)
+        assert poll(answers(f"{url}readyz", lambda one: one.ok), 120)
+        page = requests.get(url, timeout=30).text
+    assert f"trueup plan --out plan.json --nova-conf {nova_conf}<" in page
+
+
 def test_sigterm_stops_it_with_a_sentence_and_what_was_seen_is_kept(nova_conf, state, browser):
     environment = {"TRUEUP_NOVA_CONF": str(nova_conf), "TRUEUP_STATE_DIR": str(state)}
     with running(environment=environment) as process:

@@ -56,6 +56,13 @@ def test_it_tells_which_filter_leaves_out_the_last_host(ledger):
     ]
 
 
+@pytest.mark.parametrize("option", ["-c", "--sort-column"])
+def test_a_column_that_it_does_not_have_is_refused(ledger, option):
+    ran = trueup("why", "--database", ledger, option, "Host", "resources=VCPU:2")
+    assert (ran.code, ran.out) == (2, "")
+    assert "no column Host. There are: Filter, Hosts left, " in ran.err
+
+
 def test_a_query_with_candidates_ends_with_0(ledger):
     ran = trueup("why", "--database", ledger, "-f", "json", "resources=VCPU:2")
     assert ran.code == ExitCode.CLEAN

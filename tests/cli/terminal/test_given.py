@@ -81,6 +81,32 @@ def test_a_plan_is_of_what_the_audit_was_of(elsewhere, small, tmp_path):
     assert again[8:] == plan[3:]
 
 
+def test_a_run_goes_on_and_is_taken_back_as_it_was_to_be_written(plan_file, elsewhere, small):
+    """What is to pause, or to go slowly, does so when it is pasted."""
+    small.change_instance("wrong-provider", task_state="migrating")
+    slowly = ("--concurrency", 2, "--rate", 50.0, "--slow-after", 9.0, "--pause-file", "a pause")
+    ran = trueup("apply", plan_file, *elsewhere, *slowly)
+    assert ran.code == 4
+    [again] = re.findall(r"To try refused steps again: trueup (.*), or make a new plan", ran.err)
+    for line in (shlex.split(again), pasted(ran.err, "To take it back")):
+        assert [*map(str, slowly)] == line[4:12]
+    assert trueup(*pasted(ran.err, "To take it back")).code == 0
+
+
+def test_a_plan_of_a_snapshot_is_again_of_the_snapshot(elsewhere, tmp_path):
+    kept, first = tmp_path / "a cloud", tmp_path / "first"
+    trueup("audit", *elsewhere[:2], "--save", first)
+    trueup("snapshot", "save", kept, *elsewhere[:2])
+    ran = trueup("plan", "--from", kept, "--first", first, "--interval", 0.01)
+    assert ran.code == 3, ran.err
+    again = pasted(ran.err, "Next")
+    assert again[3:7] == ["--from", str(kept), "--first", str(first)]
+    assert trueup(*again).code == 3
+    # One look is not enough: that plan is of the cloud.
+    [line] = re.findall(r"Next, .*: trueup (.*)", trueup("audit", "--from", kept).err)
+    assert line == "plan --out plan.json"
+
+
 def test_passwords_are_not_printed_and_defaults_are_left_out():
     parser = argparse.ArgumentParser()
     for name, action in (("nova_database", "store"), ("nova_api", "store_true")):

@@ -36,6 +36,11 @@ def test_what_goes_what_comes_and_what_stays():
     ]
 
 
+def test_cells_are_in_order():
+    plan = replace(planned(RESIDUE), cells=("c", "a", "b"), names={"c": "cell0"})
+    assert any(text.endswith("in cells a, b, cell0") for text in texts(plan, "note"))
+
+
 def test_evidence_effects_and_guards_are_notes():
     notes = "\n".join(texts(planned(RESIDUE), "note"))
     assert "evacuation: status done, source host h1" in notes

@@ -18,7 +18,7 @@ from trueup.reconcile.audit import remarks
 from trueup.reconcile.audit.audit_file import save
 from trueup.reconcile.defects import DEFECTS
 from trueup.reconcile.files import refuse_unwritable
-from trueup.reconcile.report.audit_document import NEXT_PLAN, audit_document
+from trueup.reconcile.report.audit_document import NEXT_PLAN, audit_document, next_command
 from trueup.reconcile.report.audit_table import audit_columns, audit_table
 from trueup.reconcile.report.audit_view import AuditView, ShownAudit, shown
 from trueup.reconcile.report.effects import FindingEffect, effects_of
@@ -34,6 +34,8 @@ class AuditCommand(DocumentVerb, FactsVerb):
 
     _shown: ShownAudit
     _effects: Mapping[str, FindingEffect]
+    # Where a plan is to be made, if not here.
+    _where: str
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -81,15 +83,17 @@ class AuditCommand(DocumentVerb, FactsVerb):
         listed = (*self._shown.findings, *(muted.finding for muted in result.muted))
         self._effects = effects_of(listed, seen.facts, result.findings)
         summarize(result, self._shown.hidden, self._shown.right)
+        # SAFETY: a plan is of a cloud, which need not be the one that this command would find here.
+        self._where = ", on a controller of that cloud" if arguments.snapshot else ""
         if result.findings:
-            say(f"Next: {complete(NEXT_PLAN)}")
+            say(f"Next{self._where}: {complete(NEXT_PLAN)}")
         self.exit_code = verdict(result, bool(self._shown.findings))
         return audit_table(self._shown, self._effects, seen.facts.alive)
 
     def document(self) -> Mapping[str, Any]:
         if self._sarif:
             return sarif(self._shown, self._effects, version("trueup"))
-        plan = complete(NEXT_PLAN)
+        plan = next_command(f"plan a repair{self._where}", complete(NEXT_PLAN))
         return audit_document(self._shown, self._effects, version("trueup"), plan)
 
 

@@ -118,13 +118,10 @@ class CapacityCommand(DocumentVerb, CloudVerb):
             raise OptionRefused("--survive", "name how many hosts fail together, 1 or more")
         if arguments.unusable and (arguments.survive or arguments.mix or arguments.plan):
             raise OptionRefused("--unusable", "leave out --survive, --mix and --plan")
-        asked = arguments.flavors or arguments.resources or arguments.mix or arguments.plan
-        if arguments.survive and asked:
-            raise OptionRefused(
-                "--survive",
-                "it is about the servers that there are; leave out "
-                "--flavor, --resources, --mix and --plan",
-            )
+        if arguments.volume and arguments.resources:
+            raise OptionRefused("--volume", "it would be ignored: the amounts say what is asked")
+        if arguments.survive:
+            _refuse_of_new_servers(arguments)
 
     def act(self, arguments: argparse.Namespace) -> Table:
         plan = load_plan(arguments.plan) if arguments.plan else None
@@ -175,6 +172,24 @@ class CapacityCommand(DocumentVerb, CloudVerb):
 
     def document(self) -> Mapping[str, Any]:
         return self._made
+
+
+def _refuse_of_new_servers(arguments: argparse.Namespace) -> None:
+    """Raise OptionRefused beside --survive for what is about new servers, or about a repair."""
+    asked = arguments.flavors or arguments.resources or arguments.mix or arguments.plan
+    if asked or arguments.volume:
+        raise OptionRefused(
+            "--survive",
+            "it is about the servers that there are; leave out "
+            "--flavor, --resources, --mix, --plan and --volume",
+        )
+    usual = AuditOptions()
+    judged = {
+        "--grace": arguments.grace != usual.grace_seconds,
+        "--stuck-after": arguments.stuck_after != usual.stuck_seconds,
+    }
+    for option in (option for option, given in judged.items() if given):
+        raise OptionRefused(option, "it would be ignored: --survive counts after no repair")
 
 
 def _counted(kinds: Kinds, facts: Facts, later: Later, arguments: argparse.Namespace) -> Capacity:

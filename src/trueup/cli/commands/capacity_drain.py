@@ -81,7 +81,8 @@ class CapacityDrainCommand(CloudVerb):
             number = counted(len(moves), "server")
             say(f"{certain} of {number} can go to another host, in this order.")
         else:
-            say(f"{host} has no servers." if host else "No host has servers to move.")
+            none = "No host" if facts.coverage.complete else "No host that was read"
+            say(f"{host} has no servers." if host else f"{none} has servers to move.")
         if placed > certain:
             say(f"Perhaps {placed - certain} more: the remark says what was not checked.")
         tell_without_pcpu(move.binds or {} for move in moves)

@@ -39,7 +39,8 @@ class DefectsCommand(Verb):
         return columns, [row for row in rows if arguments.name in (None, row[0])]
 
     def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, rows: Any) -> int:
-        if not parsed_args.name or parsed_args.formatter != "table" or parsed_args.columns:
+        asks_for_rows = parsed_args.columns or parsed_args.sort_columns
+        if not parsed_args.name or parsed_args.formatter != "table" or asks_for_rows:
             return super().produce_output(parsed_args, column_names, rows)
         width = parsed_args.max_width if parsed_args.max_width > 0 else None
         console = PageConsole(file=self.app.stdout, width=width)

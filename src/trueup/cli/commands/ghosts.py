@@ -115,7 +115,7 @@ class GhostsCommand(CloudVerb):
             save(planned.plan, arguments.out)
         if planned.plan.steps:
             kept = arguments.out and complete(f"trueup apply {shlex.quote(str(arguments.out))}")
-            say(f"Next: {kept or 'the same with --apply'}")
+            say(f"Next: {kept or _again(arguments)}")
         return ghosts_table(rows, planned.plan, planned.second.facts)
 
     def _continued(self, driver: Driver, arguments: argparse.Namespace) -> Iterator[Driven]:
@@ -130,6 +130,13 @@ class GhostsCommand(CloudVerb):
             say(f"Run {journal.run} was interrupted; continuing it.")
             refuse_unfit(journal.plan, cells, now(), _CONTINUED_WITHIN)
             yield driver.apply(journal.plan)
+
+
+def _again(arguments: argparse.Namespace) -> str:
+    """The same command so that it writes, in words."""
+    more = " --yes" if arguments.domain else ""
+    less = ", without --all" if arguments.all else ""
+    return f"the same with --apply{more}{less}"
 
 
 def _written(shown: ExitCode, planned: Planned, ended: Sequence[Driven]) -> ExitCode:
@@ -153,6 +160,8 @@ def _refuse_of_writing(arguments: argparse.Namespace) -> None:
         "--rate": arguments.rate is not None,
         "--slow-after": arguments.slow_after != SLOW_AFTER_SECONDS,
         "--pause-file": arguments.pause_file is not None,
+        "--send-to": bool(arguments.send_to),
+        "--sign-with": arguments.sign_with is not None,
         "--yes": arguments.yes and not (arguments.domain and arguments.out),
     }
     for option in (option for option, there in given.items() if there):

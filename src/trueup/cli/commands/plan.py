@@ -132,7 +132,7 @@ def _announce(planned: Planned, policies: Sequence[InForce], arguments: argparse
     if len(plan.subjects) > plan.limit:
         say(f"That is more than the limit of {plan.limit}: apply will need --limit.")
     if path and (persons := persons_needed(policies, plan.rulings.values())):
-        approve = f"trueup approve {shlex.quote(str(path))} --key FILE"
+        approve = complete(f"trueup approve {shlex.quote(str(path))} --key FILE")
         say(f"First, the approval of {counted(persons, 'other person')}: {approve}")
     after = f"trueup apply {shlex.quote(str(path))}" if path else "trueup plan --out plan.json"
     say(f"Next: {complete(after)}")

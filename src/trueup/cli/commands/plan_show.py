@@ -36,7 +36,8 @@ class PlanShowCommand(Verb):
         return plan_table(self._shown)
 
     def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, rows: Any) -> int:
-        if parsed_args.formatter != "table" or parsed_args.columns:
+        asks_for_rows = parsed_args.columns or parsed_args.sort_columns
+        if parsed_args.formatter != "table" or asks_for_rows:
             return super().produce_output(parsed_args, column_names, rows)
         _print(plan_diff(self._shown), PageConsole(file=self.app.stdout, highlight=False))
         return 0

@@ -10,7 +10,7 @@ from trueup.cli.judging import default_options, summarize, verdict
 from trueup.cli.terminal.options import OptionRefused, nova_conf_of
 from trueup.cli.terminal.progress import progress, say
 from trueup.cli.verb import CloudVerb
-from trueup.reconcile.collect.selection import unknown
+from trueup.reconcile.collect.selection import not_found
 from trueup.reconcile.facts import OWNERS, Quotas
 from trueup.reconcile.report.quota_table import QUOTA_COLUMNS, quota_document, quota_table
 from trueup.reconcile.report.quotas import QuotaRow, projects_of, quota_rows, telling, unregistered
@@ -66,7 +66,7 @@ class QuotaCommand(DocumentVerb, CloudVerb):
             facts, usages = seen.facts, None
             known = projects_of(facts, quotas)
             for project in sorted(asked - known):
-                raise unknown("project", project, known)
+                raise not_found("project", project, known, facts)
             if not facts.has(OWNERS):
                 usages = cloud.placement.usages(asked or known)
         rows = quota_rows(facts, seen.audit.findings, quotas, usages, asked)
@@ -97,7 +97,8 @@ class QuotaCommand(DocumentVerb, CloudVerb):
             words = "refuses it" if rules.refuses(resource) else "does not limit it"
             say(f"{resource} has no registered limit: with unified limits, Nova {words}.")
         if hidden:
-            say(f"Not shown, since all is as it should be: {counted(hidden, 'limit')} (--all).")
+            why = "all is as it should be" if self._complete else "what was read is as it should be"
+            say(f"Not shown, since {why}: {counted(hidden, 'limit')} (--all).")
 
     def document(self) -> Mapping[str, Any]:
         return quota_document(self._shown, self._quotas, self._unregistered, self._complete)

@@ -17,6 +17,7 @@ from trueup.cli.fill import (
 )
 from trueup.cli.judging import add_audit_options, audit_options, verdict
 from trueup.cli.outcomes import confirm
+from trueup.cli.terminal.given import complete
 from trueup.cli.terminal.options import OptionRefused, nova_conf_of
 from trueup.cli.terminal.progress import Report, progress, say
 from trueup.cli.verb import CloudVerb
@@ -203,6 +204,8 @@ class RebuildCommand(CloudVerb):
             f"{counted(len(missing), 'compute node')} of {len(facts.compute_nodes)} did not report "
             f"yet; an audit of the new ledger has {counted(len(found.findings), 'finding')}."
         )
+        if silence := found.coverage.gap:
+            say(f"Not all was read, because {in_words(silence)}: there may be more of both.")
         self.exit_code = verdict(found, bool(missing or found.findings))
         for gap in gaps(seen.facts, facts, found, {}):
             say(f"{gap.kind} {gap.uuid} {in_words(gap.reason)}")
@@ -309,7 +312,8 @@ def _tell_cut_over(arguments: argparse.Namespace) -> None:
     say(f"  [placement_database] connection = {_shown(arguments.into)}")
     back = _shown(old) if old else "what it is now"
     say(f"The way back: connection = {back}. The old database is as it was.")
-    say("Then: trueup rebuild --check --into URL --wait 600, and trueup plan for what is left.")
+    check = complete("trueup rebuild --check --into URL --wait 600")
+    say(f"Then: {check}, and trueup plan for what is left.")
 
 
 def _shown(url: str) -> str:

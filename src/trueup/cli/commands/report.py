@@ -8,11 +8,12 @@ from pathlib import Path
 from trueup.cli.counted import placeables
 from trueup.cli.judging import add_audit_options, audit_options, summarize, verdict
 from trueup.cli.sources import FactsVerb, add_from_option
+from trueup.cli.terminal.given import complete
 from trueup.cli.terminal.progress import say
 from trueup.cli.verb import add_state_option
 from trueup.reconcile.files import refuse_unwritable, write
 from trueup.reconcile.page.html import html_of
-from trueup.reconcile.page.page import page_of
+from trueup.reconcile.page.page import page_of, with_commands
 from trueup.reconcile.report.tables import Table
 from trueup.reconcile.rules.host_states import host_states
 from trueup.reconcile.runs.journals import runs
@@ -41,6 +42,9 @@ class ReportCommand(FactsVerb):
         origin = f"Snapshot {arguments.snapshot}" if arguments.snapshot else "The cloud"
         fits = placeables(self, arguments, seen)
         page = page_of(seen, runs(arguments.state_dir), origin, version("trueup"), fits)
+        # A snapshot names no cloud: its commands are for those who have it.
+        where = ", on a controller of that cloud" if arguments.snapshot else ""
+        page = with_commands(page, complete, where)
         write(arguments.html, html_of(page))
         audit = seen.audit
         summarize(audit)

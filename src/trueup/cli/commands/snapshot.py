@@ -3,6 +3,7 @@
 
 import argparse
 import secrets
+import shlex
 from pathlib import Path
 
 from trueup.cli.sources import FactsVerb, living_facts
@@ -59,7 +60,7 @@ class SnapshotSaveCommand(FactsVerb):
         if arguments.anonymize:
             facts = anonymized(facts, _key(arguments.state_dir))
         save(Snapshot(facts, arguments.anonymize), arguments.file)
-        say(f"Next: trueup audit --from {arguments.file}")
+        say(f"Next: trueup audit --from {shlex.quote(str(arguments.file))}")
         if not facts.coverage.complete:
             self.exit_code = ExitCode.INCOMPLETE
         return coverage_table(facts)

@@ -63,6 +63,8 @@ class WatchCommand(CloudVerb):
         group = parser.add_argument_group("how it watches")
         group.add_argument(
             "--interval",
+            # That of other commands is the time between two observations.
+            dest="every",
             metavar="SECONDS",
             type=float,
             default=_INTERVAL_SECONDS,
@@ -181,11 +183,12 @@ class WatchCommand(CloudVerb):
             say=say,
             pause=time.sleep,
             path=path,
-            interval=arguments.interval,
+            interval=arguments.every,
             version=version("trueup"),
             hook=hook,
             repairer=repairer,
             confirm_after=INTERVAL_SECONDS,
+            complete=lambda command: complete(command, arguments.state_dir),
         )
 
 

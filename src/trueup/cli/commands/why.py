@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Any
 from cliff.columns import FormattableColumn
 from cliff.lister import Lister
 
-from trueup.cli.terminal.options import OptionRefused, add_placement_options, placement_words
+from trueup.cli.terminal.options import (
+    OptionRefused,
+    add_placement_options,
+    placement_words,
+    refuse_columns,
+)
 from trueup.cli.terminal.progress import complain, say
 from trueup.cli.terminal.usage import ShortErrors
 from trueup.exit_codes import ExitCode
@@ -77,6 +82,7 @@ class WhyCommand(ShortErrors, Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         """One row for each filter."""
+        refuse_columns([*parsed_args.columns, *(parsed_args.sort_columns or [])], COLUMNS)
         words = placement_words(parsed_args)
         _refuse_two_questions(parsed_args)
         if parsed_args.server is not None:

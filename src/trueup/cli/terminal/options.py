@@ -12,6 +12,7 @@ NOVA_CONF = "/etc/nova/nova.conf"
 # Destination of an option → its name, where a number has to be above 0, or at least 0.
 _ABOVE_ZERO = {
     "interval": "--interval",
+    "every": "--interval",
     "cell_timeout": "--cell-timeout",
     "replan": "--replan",
     "rate": "--rate",

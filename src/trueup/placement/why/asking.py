@@ -137,7 +137,7 @@ def open_ledger(words: Sequence[str], database_url: str | None) -> Database:
         settings = config.from_mapping({"placement_database": {"connection": database_url}})
     else:
         settings = config.read(config.load(words))
-    return config.open_to_read(settings)
+    return config.open_to_read(settings, ", or the database itself with --database")
 
 
 @contextmanager

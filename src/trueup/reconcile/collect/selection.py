@@ -33,6 +33,7 @@ from trueup.reconcile.facts import (
     as_compared,
     within_trees,
 )
+from trueup.reconcile.reasons import Reason
 
 NOBODY: frozenset[str] = frozenset()
 
@@ -47,6 +48,15 @@ class SelectionUnknown(Exception):
     kind: str
     name: str
     near: tuple[str, ...] = ()
+
+
+@dataclass(eq=False)
+class SelectionUnread(Exception):
+    """No source that answered knows what was selected, and one that did not may; `gap` says so."""
+
+    kind: str
+    name: str
+    gap: Reason
 
 
 @dataclass(eq=False)
@@ -97,6 +107,15 @@ def cells_selected(cells: Mapping[str, str], selection: Selection) -> frozenset[
 def unknown(kind: str, name: str, there: Iterable[str]) -> SelectionUnknown:
     """The error for a name that is not one of `there`."""
     return SelectionUnknown(kind, name, tuple(get_close_matches(name, sorted({*there}))))
+
+
+def not_found(
+    kind: str, name: str, there: Iterable[str], facts: Facts
+) -> SelectionUnknown | SelectionUnread:
+    """The error for a name that is not one of `there`, as far as these facts go."""
+    if gap := facts.coverage.gap:
+        return SelectionUnread(kind, name, gap)
+    return unknown(kind, name, there)
 
 
 def with_spellings(selection: Selection, facts: Facts) -> Selection:

@@ -3,8 +3,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
@@ -146,6 +146,17 @@ def page_of(
         timeline=happened,
         reasons=_reasons(audit, effects),
         placeables=placeables,
+    )
+
+
+def with_commands(page: Page, complete: Callable[[str], str], where: str = "") -> Page:
+    """The same page, whose next commands have the options that they need.
+
+    `where`: where those about the cloud are to be given, if not where this one was.
+    """
+    return replace(
+        page,
+        next=tuple(NextCommand(complete(row.words), f"{row.purpose}{where}") for row in page.next),
     )
 
 

@@ -54,6 +54,7 @@ class PolicyInvalid(Exception):
 
     path: str
     reason: str
+    missing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,8 @@ def load(path: Path) -> Policy:
     try:
         return _beside(path.parent, msgspec.toml.decode(path.read_bytes(), type=Policy))
     except OSError as error:
-        raise PolicyInvalid(str(path), error.strerror or str(error)) from error
+        missing = isinstance(error, FileNotFoundError)
+        raise PolicyInvalid(str(path), error.strerror or str(error), missing) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise PolicyInvalid(str(path), _explained(str(error))) from error
 

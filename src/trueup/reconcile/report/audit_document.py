@@ -35,11 +35,14 @@ _TITLES = {defect.NAME: defect.TITLE for defect in DEFECTS}
 
 
 def audit_document(
-    what: ShownAudit, effects: Mapping[str, FindingEffect], version: str, plan: str = NEXT_PLAN
+    what: ShownAudit,
+    effects: Mapping[str, FindingEffect],
+    version: str,
+    plan: Document | None = None,
 ) -> Document:
     """The document; `version` is Trueup's, `effects` are the effects of findings, by id.
 
-    `plan` is the command that plans a repair, with the options that it needs.
+    `plan` is the command that plans a repair, with the options that it needs, as `next_command`.
     """
     audit = what.audit
     return {
@@ -63,7 +66,7 @@ def audit_document(
         "not_judged": [{"defect": row.defect, "lacks": row.lacks} for row in audit.not_judged],
         "hanging": [_with_reason(row) | {"ends": row.ends} for row in audit.hanging],
         "acknowledged": [_acknowledged(row) for row in audit.acknowledged],
-        "next": [next_command("plan a repair", plan)] if audit.findings else [],
+        "next": [plan or next_command("plan a repair", NEXT_PLAN)] if audit.findings else [],
     } | (_everything(what) if what.view.everything else {})
 
 

@@ -59,7 +59,7 @@ def _header(plan: Plan) -> Iterator[DiffLine]:
     yield DiffLine(
         "note",
         f"observed at {plan.first_at:%Y-%m-%d %H:%M:%S} and {plan.made_at:%Y-%m-%d %H:%M:%S} UTC, "
-        f"in cells {', '.join(plan.names.get(cell, cell) for cell in plan.cells)}",
+        f"in cells {', '.join(sorted(plan.names.get(cell, cell) for cell in plan.cells))}",
     )
     yield DiffLine(
         "note",

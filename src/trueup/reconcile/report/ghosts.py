@@ -68,9 +68,15 @@ def _row(row: Comparison, plan: str, facts: Facts) -> tuple[Cell, ...]:
         _nova(row),
         _hypervisors(row),
         amounts_in_words(row.held, facts.provider_names) or "nothing",
-        "; ".join(map(in_words, row.verdicts)) or ("they agree" if row.agree else "they differ"),
+        "; ".join(map(in_words, row.verdicts)) or _agreement(row),
         plan,
     )
+
+
+def _agreement(row: Comparison) -> str:
+    if not row.agree:
+        return "they differ"
+    return "Nova and Placement agree" if row.on_hypervisors is None else "they agree"
 
 
 def _nova(row: Comparison) -> str:

@@ -2,7 +2,7 @@
 """The stories of a resource provider and of a compute host."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from trueup.reconcile.audit import Observation
 from trueup.reconcile.facts import ComputeNode, ComputeService, Facts, Provider
@@ -65,9 +65,20 @@ def host_story(name: str, seen: Observation) -> Story:
             Section(f"Provider {row.name}", (*_provider(row, facts), *_inventories(row, facts)))
             for row in providers
         ),
-        Section("Who holds its resources", tuple(_who_holds(holders, facts))),
+        Section("Who holds its resources", tuple(_who_holds_of(nodes, providers, facts))),
     ]
     return make_story(Subject("host", name), name, about, sections)
+
+
+def _who_holds_of(
+    nodes: Collection[ComputeNode], providers: Collection[Provider], facts: Facts
+) -> Iterator[str]:
+    """Who holds resources of a host, whose providers its compute nodes name."""
+    gap = facts.coverage.gap
+    if gap and not (nodes or providers):
+        yield f"It is not known which providers are its, because {in_words(gap)}."
+    else:
+        yield from _who_holds(_holders([row.uuid for row in providers], facts), facts)
 
 
 def _provider(provider: Provider, facts: Facts) -> Iterator[str]:

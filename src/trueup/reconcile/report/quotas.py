@@ -45,7 +45,7 @@ class QuotaRow:
     """One limit of one project. Below 0 means unlimited, None that no limit is set.
 
     `nova` is the usage of Nova's instances, `placement` the usage that Placement counts, and
-    `strangers` the part of it that no instance holds (None: owners were not read). A repair removes
+    `strangers` the part of it that no instance holds (None: not all was read). A repair removes
     `phantom` and adds `missing`. `by_placement`: Nova refuses by Placement's count.
     """
 
@@ -132,7 +132,7 @@ def telling(row: QuotaRow, quotas: Quotas) -> bool:
 
 
 class _Projects(dict[str, _Project]):
-    """Projects by name, each made on first use. `owned`: whose each allocation is was read."""
+    """Projects by name, each made on first use. `owned`: it is known what no instance holds."""
 
     def __init__(self, *, owned: bool) -> None:
         self._owned = owned
@@ -143,7 +143,9 @@ class _Projects(dict[str, _Project]):
 
 
 def _projects(facts: Facts, usages: Mapping[str, Usage] | None) -> _Projects:
-    every = _Projects(owned=usages is None and facts.has(OWNERS))
+    # What only a silent cell knows, an instance or a migration of that cell may hold.
+    whole = usages is None and facts.has(OWNERS) and not facts.coverage.gap
+    every = _Projects(owned=whole)
     for row in facts.alive.values():
         # PARITY: Nova's quotas do not count hidden or soft-deleted instances.
         if row.hidden or row.soft_deleted:

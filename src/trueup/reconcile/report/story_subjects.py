@@ -7,7 +7,7 @@ from itertools import chain
 
 from trueup.reconcile.audit import Observation
 from trueup.reconcile.collect.scope import spellings
-from trueup.reconcile.collect.selection import unknown
+from trueup.reconcile.collect.selection import not_found
 from trueup.reconcile.facts import Facts, as_compared
 from trueup.reconcile.report.instance_story import consumer_story
 from trueup.reconcile.report.provider_story import host_story, provider_story
@@ -29,18 +29,18 @@ def uuid_of(kind: str, name: str, facts: Facts) -> str:
     """The uuid of a subject by its name or uuid; for a host or its node, the name of the host.
 
     Among instances with one name, living ones come before deleted ones. Raises SubjectAmbiguous,
-    SelectionUnknown.
+    SelectionUnknown, SelectionUnread.
     """
     found = _FOUND[kind](name, facts)
     if not found:
-        raise unknown(kind, name, _NAMES[kind](facts))
+        raise not_found(kind, name, _NAMES[kind](facts), facts)
     if len(found) > 1:
         raise SubjectAmbiguous(kind, name, tuple(found.values()))
     return next(iter(found))
 
 
 def story(kind: str, uuid: str, seen: Observation) -> Story:
-    """The story of a subject. Raises SelectionUnknown."""
+    """The story of a subject. Raises as `uuid_of`."""
     uuid = uuid_of(kind, uuid, seen.facts)
     return _STORIES[kind](uuid, seen)
 

@@ -21,10 +21,11 @@ from trueup.reconcile.verdicts import Finding
 
 @dataclass(eq=False)
 class NoGhost(Exception):
-    """The operator named a domain whose instance is not known to be deleted."""
+    """The operator named a domain that is no ghost; `deleted`: its instance is deleted."""
 
     domain: str
     verdicts: tuple[str | Reason, ...]
+    deleted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,7 @@ def refuse_strangers(observed: Observation, chosen: GhostChoice, removed: frozen
     }
     verdicts = _verdicts(observed)
     for uuid in sorted(chosen.domains - ghosts - removed):
-        raise NoGhost(uuid, verdicts.get(uuid, ()))
+        raise NoGhost(uuid, verdicts.get(uuid, ()), uuid in observed.facts.deleted)
 
 
 def _without_domain(

@@ -18,7 +18,7 @@ from trueup.reconcile.clock import now
 from trueup.reconcile.files import FileUnwritable
 from trueup.reconcile.page.history import Mark, history_plot
 from trueup.reconcile.page.html import html_of
-from trueup.reconcile.page.page import Page, page_of
+from trueup.reconcile.page.page import Page, page_of, with_commands
 from trueup.reconcile.page.placeable import Placeables
 from trueup.reconcile.page.trend import trends
 from trueup.reconcile.runs import INTERVAL_SECONDS, Wait
@@ -51,7 +51,8 @@ class Watch:
     """What a watch works with. `interval` and `confirm_after` are in seconds.
 
     `observe` reads and judges the cloud, `count` counts what fits in it, `journals` reads the runs,
-    `explain` words an error, `say` tells a person, `pause` lets seconds pass.
+    `explain` words an error, `say` tells a person, `pause` lets seconds pass. `complete` adds the
+    options that a command on the page needs.
     """
 
     observe: Callable[[], Observation]
@@ -66,6 +67,7 @@ class Watch:
     hook: Sink | None = None
     repairer: Repairer | None = None
     confirm_after: float = INTERVAL_SECONDS
+    complete: Callable[[str], str] = str
 
     @property
     def confirming(self) -> timedelta:
@@ -130,7 +132,8 @@ class Watcher:
         phases["count"] = time.monotonic() - began
         began = time.monotonic()
         journals, version = self._watch.journals(), self._watch.version
-        self._page = page_of(seen, journals, "The cloud", version, placeables)
+        page = page_of(seen, journals, "The cloud", version, placeables)
+        self._page = with_commands(page, self._watch.complete)
         self._stocks = stocks_of(seen.facts)
         phases["compose"] = time.monotonic() - began
         self._tell(before, memory)
