@@ -38,7 +38,9 @@ AUDITED = 450
 EVACUATION = "evacuation-residue"
 LEFT = {
     ("orphaned-allocation", "DeletedServerAllocationRevertTest"),
+    ("orphaned-allocation", "ServersTestV280"),
     ("orphaned-allocation", "ConsumerGenerationConflictTest"),
+    ("missing-allocation", "ServerRebuildTestCaseV293"),
     ("migration-residue", "PostLiveMigrationFail"),
     ("migration-residue", "ManagerCleanupHostCancelsQueuedMigration"),
     ("wrong-amount", "FinishResizeErrorAllocationCleanupTestCase"),
