@@ -8,6 +8,7 @@ well. What is planted is found within two rounds, and repaired. `make day` runs 
 import contextlib
 import os
 import random
+import re
 import secrets
 import statistics
 import sys
@@ -42,6 +43,7 @@ DEAD_SECONDS, BETWEEN_SECONDS = (2, 40), (5, 30)
 PLANTED_AT_ONCE = 2
 # Evidence may change between the observations of a plan, or between plan and step.
 REPAIRS = 3
+REFUSED = re.compile(r'"Result": "refused".+?"Reason": "([^"]+)"', re.DOTALL)
 # A round that has something new is followed after 60 s, and a round takes a while.
 TWO_ROUNDS_SECONDS = 60 + ROUND_SECONDS * 1.1 + 60
 SECONDS_TO_SETTLE = 240
@@ -138,7 +140,8 @@ class Day:
                     self.trueup.apply(plan)
             except CommandFailed as error:
                 # What Nova itself leaked is in the plan as well, and Nova may be at work on it.
-                self.diary.note("a step was refused", str(error)[-1500:])
+                self.diary.note("a step was refused", "; ".join(REFUSED.findall(str(error))))
+                self.diary.note("apply failed", str(error)[-1500:])
 
     def _planted(self, plant: Plant) -> Planted:
         one = plant(self.cloud, self.tenant, self.ledger)
